@@ -1,0 +1,160 @@
+"""An episode as a piece of work that any process can be handed.
+
+A job is plain data: what to play (`EpisodeSpec`) and where things lie. `run_job` looks into the
+store first, plays only what is not there, and stores the result.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+import envs.registry
+from agents.manifest import Manifest, read_manifest
+from agents.memory.files import FilesBackend
+from envs.base import Environment
+from orchestrator.episodes.player import Cast, play
+from orchestrator.episodes.spec import EpisodeResult, EpisodeSpec
+from orchestrator.episodes.store import EpisodeStore
+from orchestrator.episodes.trajectory import TrajectoryWriter
+from orchestrator.files import disk_error
+from orchestrator.models.broker import Broker
+from orchestrator.models.config import ModelConfig, Role
+from orchestrator.models.heuristic import make_heuristic
+from orchestrator.models.journal import ResponseJournal
+from orchestrator.models.ledger import Limits, SpendLedger
+from orchestrator.sandbox import make_sandbox
+from orchestrator.sandbox.base import SandboxLimits
+
+
+class EpisodeJob(BaseModel):
+    """One episode to play.
+
+    Attributes:
+        spec: What to play; its key names the result.
+        scaffold: Folder with the scaffold, whose tree hash is in the spec.
+        artifacts: The artifacts folder.
+        models: The model of each role.
+        sandbox: Kind of sandbox.
+        night: Id of the night that pays; empty outside one.
+        limits: The night's limits for the ledger; ``None`` outside a night.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    spec: EpisodeSpec
+    scaffold: Path
+    artifacts: Path
+    models: dict[Role, ModelConfig]
+    sandbox: str = "process"
+    night: str = ""
+    limits: Limits | None = None
+    sandbox_limits: SandboxLimits = Field(default_factory=SandboxLimits)
+
+
+def run_job(job: EpisodeJob, on_step: Callable[[int], None] | None = None) -> EpisodeResult:
+    """The job's result, from the store or played now.
+
+    Raises:
+        InfrastructureError: The machinery failed: the episode is missing.
+    """
+    store = EpisodeStore(job.artifacts)
+    found = store.get(job.spec.key)
+    if found is not None:
+        return found
+    path = store.trajectory_path(job.spec.key)
+    try:
+        return _play(job, store, path, on_step)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise disk_error(error, path) from error
+        raise
+
+
+def _play(
+    job: EpisodeJob, store: EpisodeStore, path: Path, on_step: Callable[[int], None] | None
+) -> EpisodeResult:
+    spec = job.spec
+    manifest, seed_memory = read_scaffold(job.scaffold)
+    header = {"spec": spec.model_dump(mode="json"), "key": spec.key, "sandbox": job.sandbox}
+    with _broker(job) as broker:
+        cast = Cast(
+            environment=_environment(spec.environment, job.artifacts / "worlds"),
+            sandbox=make_sandbox(job.sandbox, job.artifacts),
+            limits=job.sandbox_limits,
+            scaffold=job.scaffold,
+            seed_memory=seed_memory,
+            options=dict(manifest.options),
+            memory=FilesBackend(
+                search_limit=spec.budgets.search_limit,
+                read_limit=spec.budgets.read_limit,
+                size_limit=spec.budgets.memory_characters,
+            ),
+            handover="memory" in job.models,
+            call_model=broker.complete,
+            on_step=on_step,
+        )
+        played = play(spec, cast, TrajectoryWriter(path, header))
+        result = EpisodeResult(
+            key=spec.key,
+            environment=spec.environment,
+            seed=spec.seed,
+            replicate=spec.replicate,
+            tree=spec.tree,
+            steps=played.steps,
+            progression=played.progression,
+            outcome=played.outcome,
+            digest=played.digest,
+            metrics=played.metrics,
+            details=played.details,
+            usage=_usage(broker),
+            seconds=played.seconds,
+            trajectory=store.relative(path),
+        )
+        store.put(result)
+        broker.finish()
+    return result
+
+
+def read_scaffold(folder: Path) -> tuple[Manifest, dict[str, str]]:
+    """A scaffold's manifest and seed memory; nothing of it is imported."""
+    manifest = read_manifest((folder / "scaffold.toml").read_text(encoding="utf-8"))
+    seeds = sorted((folder / "memory").glob("*")) if (folder / "memory").is_dir() else []
+    return manifest, {path.stem: path.read_text(encoding="utf-8") for path in seeds}
+
+
+@lru_cache(maxsize=8)
+def _environment(name: str, worlds: Path) -> Environment:
+    # One instance a process: worlds already generated stay in memory. Reset makes it as new.
+    return envs.registry.make(name, world_cache=worlds)
+
+
+def _broker(job: EpisodeJob) -> Broker:
+    paid = any(not model.prices.free for model in job.models.values())
+    remote = any(model.provider != "heuristic" for model in job.models.values())
+    ledger = job.artifacts / "ledger.db"
+    journal = job.artifacts / "journal"
+    return Broker(
+        job.models,
+        factories={"heuristic": make_heuristic},
+        night=job.night,
+        episode=job.spec.key,
+        ledger=SpendLedger(ledger, job.limits) if job.limits and (paid or remote) else None,
+        journal=ResponseJournal(journal, job.spec.key) if remote else None,
+    )
+
+
+def _usage(broker: Broker) -> dict[str, dict[str, float]]:
+    return {
+        role: {
+            "calls": metrics.calls,
+            "input_tokens": metrics.input_tokens,
+            "output_tokens": metrics.output_tokens,
+            "money_usd": float(metrics.money_usd),
+        }
+        for role, metrics in broker.metrics.items()
+    }

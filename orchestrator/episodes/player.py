@@ -1,0 +1,302 @@
+"""Play one episode: the host's side of the channel, from reset to result.
+
+The environment, its seed, the score, the memory and the model stay here; the sandbox gets texts
+and gives an action. A failure of the scaffold ends the episode with the score it had; a failure of
+the machinery (`InfrastructureError`) makes the episode missing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from agents.grammar import BUILT_IN, CommandSpec, command_table
+from agents.memory.base import MemoryBackend, MemoryRefusal
+from agents.messages import (
+    Act,
+    CommandCall,
+    CommandReply,
+    MemoryReply,
+    MemoryRequest,
+    Observe,
+    Ready,
+    Start,
+    Stop,
+    TurnRequest,
+)
+from agents.messages import ScaffoldFault as FaultMessage
+from envs.base import Environment
+from orchestrator.episodes.metrics import MetricsCounter
+from orchestrator.episodes.spec import EpisodeSpec
+from orchestrator.episodes.trajectory import TrajectoryWriter
+from orchestrator.episodes.turns import CallModel, TurnServer
+from orchestrator.sandbox.base import Sandbox, SandboxLimits, ScaffoldFailure, Session
+
+MESSAGES_PER_STEP = 2_000
+"""Requests one step may make; a flood beyond them is the scaffold's failure."""
+
+STEP_LIMIT = "step_limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Everything an episode is played with.
+
+    Attributes:
+        environment: The game.
+        sandbox: Where the scaffold's code runs.
+        limits: What the sandbox may use.
+        scaffold: Folder with the scaffold.
+        seed_memory: The scaffold's seed files by name.
+        options: The scaffold's ``[options]``.
+        memory: The memory backend.
+        handover: Whether a memory specialist serves the memory role.
+        call_model: Asks the model of a role.
+        on_step: Told after each step how many were played.
+    """
+
+    environment: Environment
+    sandbox: Sandbox
+    limits: SandboxLimits
+    scaffold: Path
+    seed_memory: dict[str, str]
+    options: dict[str, Any]
+    memory: MemoryBackend
+    handover: bool
+    call_model: CallModel
+    on_step: Callable[[int], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What came of it; see `orchestrator.episodes.spec.EpisodeResult` for the fields."""
+
+    steps: int
+    progression: float
+    outcome: str
+    digest: str
+    metrics: dict[str, float | None]
+    details: dict[str, object]
+    seconds: float
+
+
+def play(spec: EpisodeSpec, cast: Cast, trajectory: TrajectoryWriter) -> Played:
+    """Play the episode and record it.
+
+    Raises:
+        InfrastructureError: The machinery failed; the trajectory is marked incomplete.
+    """
+    started = time.monotonic()
+    session = cast.sandbox.start(cast.scaffold, cast.limits)
+    try:
+        episode = _Episode(spec, cast, trajectory, session)
+        return episode.run(started)
+    except BaseException as error:
+        trajectory.abandon(f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        session.close()
+
+
+class _Episode:
+    """One episode under way."""
+
+    def __init__(
+        self, spec: EpisodeSpec, cast: Cast, trajectory: TrajectoryWriter, session: Session
+    ) -> None:
+        self._spec = spec
+        self._cast = cast
+        self._trajectory = trajectory
+        self._session = session
+        self._waited = 0.0
+        self._requests = 0
+        self._turns: TurnServer | None = None
+        self._counter = MetricsCounter(cast.environment.idle_actions)
+        self._fault = ""
+
+    def run(self, started: float) -> Played:
+        """From reset to the end."""
+        environment, memory = self._cast.environment, self._cast.memory
+        observation = environment.reset(self._spec.seed).text
+        memory.begin_episode(self._cast.seed_memory)
+        size = memory.stats().characters
+        steps = 0
+        try:
+            self._turns = self._open()
+            steps, outcome, observation = self._play_steps(observation)
+            self._session.send(Stop(outcome))
+        except ScaffoldFailure as failure:
+            outcome = f"scaffold_{failure.kind}"
+            steps = self._turns.step.number if self._turns else 0
+            self._fault = str(failure)
+        memory.end_episode(outcome)
+        progression = environment.progression
+        metrics = self._counter.finish(
+            last_observation=self._trajectory.text(observation),
+            progression=progression,
+            growth=memory.stats().characters - size,
+            memory_tokens=self._turns.memory_tokens if self._turns else 0,
+        )
+        details: dict[str, object] = dict(environment.details())
+        if self._fault:
+            details["fault"] = self._fault
+        digest = self._trajectory.finish(
+            progression=progression,
+            outcome=outcome,
+            steps=steps,
+            details=details,
+            metrics=metrics,
+            memory=memory.snapshot(),
+        )
+        seconds = time.monotonic() - started
+        return Played(steps, progression, outcome, digest, metrics, details, seconds)
+
+    def _open(self) -> TurnServer:
+        """Exchange `Start` and `Ready`."""
+        spec, cast = self._spec, self._cast
+        offered = [one for one in BUILT_IN if cast.handover or one.name != "READY"]
+        self._session.send(
+            Start(
+                environment=spec.environment,
+                instructions=cast.environment.instructions,
+                actions=list(cast.environment.actions),
+                steps=spec.steps,
+                log_turns=spec.budgets.log_turns,
+                plan_turns=spec.budgets.plan_turns,
+                handover=cast.handover,
+                files=list(cast.seed_memory),
+                commands=[{"name": one.name} for one in offered],
+                options=cast.options,
+            )
+        )
+        message = self._receive(cast.limits.start_seconds)
+        if not isinstance(message, Ready):
+            raise ScaffoldFailure("protocol", "The scaffold did not say that it is ready.")
+        own = [
+            CommandSpec(one["name"], tuple(one["arguments"]), one["help"], one["writes"])
+            for one in message.commands
+        ]
+        try:
+            table = command_table(own)
+        except ValueError as error:
+            raise ScaffoldFailure("fault", f"hooks.py: {error}") from None
+        return TurnServer(
+            call_model=cast.call_model,
+            call_scaffold=self._call_scaffold,
+            memory=cast.memory,
+            table=table,
+            budgets=spec.budgets,
+            handover=cast.handover,
+            trajectory=self._trajectory,
+        )
+
+    def _play_steps(self, observation: str) -> tuple[int, str, str]:
+        """Returns steps played, outcome, and what was seen last."""
+        environment = self._cast.environment
+        action: str | None = None
+        note = ""
+        for number in range(self._spec.steps):
+            wanted = self._decide(number, Observe(number, observation, action, note))
+            action, note, event = self._playable(wanted)
+            self._write_step(number, observation, wanted, action, event)
+            step = environment.step(action)
+            observation = step.observation.text
+            if self._cast.on_step is not None:
+                self._cast.on_step(number + 1)
+            if step.done:
+                return number + 1, step.outcome or "done", observation
+        return self._spec.steps, STEP_LIMIT, observation
+
+    def _decide(self, number: int, observe: Observe) -> str:
+        """Serve one step's requests until the sandbox acts."""
+        turns = self._turns
+        assert turns is not None
+        turns.begin_step(number)
+        self._waited = 0.0
+        self._requests = 0
+        self._session.send(observe)
+        while True:
+            message = self._receive(self._cast.limits.reply_seconds)
+            if isinstance(message, TurnRequest):
+                self._session.send(turns.serve_turn(message))
+            elif isinstance(message, MemoryRequest):
+                self._session.send(self._serve_memory(message))
+            elif isinstance(message, Act):
+                return message.action.strip()
+            else:
+                raise ScaffoldFailure("protocol", f"Unasked {type(message).__name__}.")
+
+    def _playable(self, wanted: str) -> tuple[str, str, str]:
+        """Returns the action to play, what to tell the agent about it, and an event."""
+        environment = self._cast.environment
+        if wanted in environment.actions:
+            return wanted, "", ""
+        default = environment.default_action
+        if not wanted:
+            return default, f"No action was committed, so {default} was played.", "no_action"
+        note = f"'{wanted[:80]}' is not an action, so {default} was played."
+        return default, note, "invalid_action"
+
+    def _write_step(
+        self, number: int, observation: str, wanted: str, action: str, event: str
+    ) -> None:
+        assert self._turns is not None
+        step = self._turns.step
+        record: dict[str, Any] = {
+            "step": number,
+            "observation": self._trajectory.text(observation),
+            "turns": step.turns,
+            "committed": step.action,
+            "action": action,
+            "overridden": _form(wanted) != _form(step.action),
+            "events": [*step.events, event] if event else step.events,
+        }
+        if step.hooks:
+            record["hooks"] = step.hooks
+        self._counter.add(record)
+        self._trajectory.step(record)
+
+    def _serve_memory(self, request: MemoryRequest) -> MemoryReply:
+        assert self._turns is not None
+        try:
+            return MemoryReply(True, self._turns.serve_memory(request))
+        except MemoryRefusal as refusal:
+            return MemoryReply(False, str(refusal))
+
+    def _call_scaffold(self, call: CommandCall) -> CommandReply:
+        """Have the sandbox run one of its commands, serving its memory requests meanwhile."""
+        self._session.send(call)
+        while True:
+            message = self._receive(self._cast.limits.reply_seconds)
+            if isinstance(message, CommandReply):
+                return message
+            if not isinstance(message, MemoryRequest):
+                raise ScaffoldFailure("protocol", f"Unasked {type(message).__name__}.")
+            self._session.send(self._serve_memory(message))
+
+    def _receive(self, seconds: float) -> Any:
+        """The next message, under the deadlines of message and step and the flood limit."""
+        self._requests += 1
+        if self._requests > MESSAGES_PER_STEP:
+            raise ScaffoldFailure("protocol", f"Over {MESSAGES_PER_STEP} messages in one step.")
+        left = self._cast.limits.step_seconds - self._waited
+        if left <= 0:
+            raise ScaffoldFailure("timeout", "The scaffold took too long over one step.")
+        began = time.monotonic()
+        message = self._session.receive(min(seconds, left))
+        self._waited += time.monotonic() - began
+        if isinstance(message, FaultMessage):
+            raise ScaffoldFailure(
+                "fault",
+                f"The scaffold failed at {message.where}: {message.message}",
+                mend="Mend that line.",
+            )
+        return message
+
+
+def _form(action: str) -> str:
+    """An action without what a repair of form may change: case, spaces and hyphens."""
+    return action.strip().lower().replace(" ", "_").replace("-", "_")

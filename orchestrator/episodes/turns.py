@@ -1,0 +1,304 @@
+"""Model turns, with every rule of the inner loop enforced on the host.
+
+The sandbox composes conversations and asks for turns. Here the model of the phase's role is
+called, its completion is read by the one grammar, memory commands are carried out, and everything
+is recorded. What a scaffold may not do (write in PLAN, act in LOG, outrun its budget) is decided
+here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.grammar import LOG, PLAN, Command, CommandSpec, Fault, parse
+from agents.manifest import Budgets
+from agents.memory.base import MemoryBackend, MemoryRefusal
+from agents.messages import CommandCall, CommandReply, MemoryRequest, TurnReply, TurnRequest
+from orchestrator.episodes.trajectory import TrajectoryWriter
+from orchestrator.models.base import Completion, Message
+from orchestrator.models.config import Role
+from orchestrator.sandbox.base import ScaffoldFailure
+
+CallModel = Callable[[Role, Sequence[Message]], Completion]
+CallScaffold = Callable[[CommandCall], CommandReply]
+
+ACTION_TURNS = 2
+"""Turns the action model has to commit an action after the hand-over."""
+
+HOOK_READS = frozenset({"FILES", "TEXT"})
+HOOK_WRITES = frozenset({"PUT", "ADD"})
+RESULT_LIMIT = 20_000
+"""Characters of one command's result that the model gets to see."""
+
+
+@dataclass(slots=True)
+class StepState:
+    """Where a step stands."""
+
+    number: int
+    phase: str = ""
+    used: dict[str, int] = field(default_factory=lambda: {LOG: 0, PLAN: 0})
+    ended: set[str] = field(default_factory=set)
+    handed_over: bool = False
+    action_turns: int = 0
+    action: str = ""
+    conversation: Sequence[Mapping[str, Any]] = ()
+    turns: list[dict[str, Any]] = field(default_factory=list)
+    hooks: list[dict[str, Any]] = field(default_factory=list)
+    events: list[str] = field(default_factory=list)
+
+
+class TurnServer:
+    """Serves the turns and memory requests of one episode.
+
+    Args:
+        call_model: Asks the model of a role.
+        call_scaffold: Has the sandbox carry out one of the scaffold's own commands.
+        memory: The memory backend.
+        table: Every command there is, by name.
+        budgets: The scaffold's budgets under the workspace's ceilings.
+        handover: Whether a memory specialist plays the memory part of each step.
+        trajectory: Where everything is recorded.
+    """
+
+    def __init__(
+        self,
+        *,
+        call_model: CallModel,
+        call_scaffold: CallScaffold,
+        memory: MemoryBackend,
+        table: Mapping[str, CommandSpec],
+        budgets: Budgets,
+        handover: bool,
+        trajectory: TrajectoryWriter,
+    ) -> None:
+        self._call_model = call_model
+        self._call_scaffold = call_scaffold
+        self._memory = memory
+        self._table = table
+        self._budgets = budgets
+        self._handover = handover
+        self._trajectory = trajectory
+        self._novelty: list[bool] | None = None
+        self._may_write = True
+        self.memory_tokens = 0
+        self.step = StepState(0)
+
+    def begin_step(self, number: int) -> None:
+        """Open step `number` (from 0)."""
+        self.step = StepState(number)
+        self._may_write = True
+
+    def serve_turn(self, request: TurnRequest) -> TurnReply:
+        """One model turn: call, parse, enforce, carry out, record.
+
+        Raises:
+            ScaffoldFailure: The scaffold asked for a turn it may not have.
+            ModelFailure: The model could not answer; the episode is missing.
+        """
+        phase = request.phase
+        self._enter(phase)
+        role = self._role(phase)
+        messages: list[Message] = request.messages  # type: ignore[assignment]
+        completion = self._call_model(role, messages)
+        if phase == LOG or (self._handover and not self.step.handed_over):
+            self.memory_tokens += completion.usage.total
+        parsed = parse(completion.text, self._table)
+        results: list[list[str]] = []
+        commands: list[dict[str, Any]] = []
+        ended = self._carry_out(phase, parsed.items, results, commands)
+        ended = self._close_turn(phase, ended, results)
+        self._record(request, role, completion, results, commands, ended, parsed.repairs)
+        return TurnReply(completion.text, results, ended, self.step.action)
+
+    def serve_memory(self, request: MemoryRequest) -> str:
+        """One memory access by a hook or by a command of the scaffold.
+
+        Raises:
+            MemoryRefusal: It is not allowed here, or the backend refuses it.
+        """
+        operation = request.operation
+        if operation in HOOK_WRITES:
+            if not self._may_write:
+                raise MemoryRefusal("Memory may be read in PLAN, not written.")
+        elif operation not in HOOK_READS:
+            raise MemoryRefusal(f"Memory has no operation {operation[:40]}.")
+        result = self._memory.run(operation, request.arguments)
+        if self._novelty is not None:
+            if result.novel is not None:
+                self._novelty.append(result.novel)
+        elif operation in HOOK_WRITES:
+            numbers = [self._trajectory.text(argument) for argument in request.arguments]
+            self.step.hooks.append({"operation": operation, "arguments": numbers})
+        return result.text
+
+    # --- phases and budgets -----------------------------------------------------------------
+
+    def _enter(self, phase: str) -> None:
+        step = self.step
+        if phase in step.ended:
+            raise ScaffoldFailure("protocol", f"The scaffold asked for a turn after {phase} ended.")
+        if phase == LOG and (step.number == 0 or step.phase == PLAN):
+            raise ScaffoldFailure("protocol", "The scaffold asked for LOG where there is none.")
+        step.phase = phase
+        self._may_write = phase == LOG
+        step.used[phase] += 1
+
+    def _role(self, phase: str) -> Role:
+        if not self._handover:
+            return "action"
+        return "action" if phase == PLAN and self.step.handed_over else "memory"
+
+    def _close_turn(self, phase: str, ended: str, results: list[list[str]]) -> str:
+        """Apply the budget, and the hand-over where there are two models."""
+        step = self.step
+        limit = self._budgets.log_turns if phase == LOG else self._budgets.plan_turns
+        if step.handed_over:
+            step.action_turns += 1
+            if not ended and step.action_turns >= ACTION_TURNS:
+                ended = "BUDGET"
+        elif not ended and step.used[phase] >= limit:
+            ended = "READY" if phase == PLAN and self._handover else "BUDGET"
+        if ended == "READY":
+            step.handed_over = True
+        elif ended:
+            step.ended.add(phase)
+            self._may_write = phase == LOG
+        if ended == "BUDGET":
+            step.events.append(f"{phase.lower()}_budget_exhausted")
+        elif not ended and not results:
+            results.append(["(no command)", self._reminder(phase)])
+        return ended
+
+    def _reminder(self, phase: str) -> str:
+        ending = "<|DONE|>" if phase == LOG else "<|ACTION|>action<|END|>"
+        return f"Your turn held no command. End {phase} with {ending}"
+
+    # --- commands ---------------------------------------------------------------------------
+
+    def _carry_out(
+        self,
+        phase: str,
+        items: Sequence[Command | Fault],
+        results: list[list[str]],
+        commands: list[dict[str, Any]],
+    ) -> str:
+        """Run a turn's commands in order; returns how the phase ended, or ``""``."""
+        reads = any(self._is_memory(item) for item in items)
+        for item in items:
+            if isinstance(item, Fault):
+                self.step.events.append("command_fault")
+                results.append([f"<|{item.name}|>", item.message])
+                continue
+            spec = self._table[item.name]
+            if phase not in spec.phases or (phase == PLAN and spec.writes):
+                self.step.events.append("command_refused")
+                results.append([_written(item), f"{item.name} is not allowed in {phase}."])
+            elif not spec.ends:
+                self._run(item, spec, phase, results, commands)
+            elif item.name == "ACTION" and reads:
+                # The model has not seen what it asked for: it decides again with the results.
+                results.append([_written(item), "Not yet: first read the results, then act."])
+            else:
+                return self._end(item, results)
+        return ""
+
+    def _is_memory(self, item: Command | Fault) -> bool:
+        return isinstance(item, Command) and not self._table[item.name].ends
+
+    def _end(self, item: Command, results: list[list[str]]) -> str:
+        step = self.step
+        if item.name == "READY" and not self._handover:
+            results.append([_written(item), "You are the action model: end with an action."])
+            return ""
+        if item.name == "ACTION":
+            if self._handover and not step.handed_over:
+                return "READY"
+            step.action = item.arguments[0]
+        return item.name
+
+    def _run(
+        self,
+        item: Command,
+        spec: CommandSpec,
+        phase: str,
+        results: list[list[str]],
+        commands: list[dict[str, Any]],
+    ) -> None:
+        ok, matches, novel = True, None, None
+        try:
+            if item.name in self._memory.operations:
+                result = self._memory.run(item.name, item.arguments)
+                text, matches, novel = result.text, result.matches, result.novel
+            else:
+                text, novel, ok = self._run_own(item, spec)
+        except MemoryRefusal as refusal:
+            ok, text = False, str(refusal)
+        if not ok:
+            self.step.events.append("command_refused")
+        if len(text) > RESULT_LIMIT:
+            text = f"{text[:RESULT_LIMIT]}\n({len(text) - RESULT_LIMIT} more characters not shown)"
+        results.append([_written(item), text])
+        commands.append(
+            {"name": item.name, "phase": phase, "ok": ok, "matches": matches, "novel": novel}
+        )
+
+    def _run_own(self, item: Command, spec: CommandSpec) -> tuple[str, bool | None, bool]:
+        """Have the sandbox run a command of the scaffold, watching what it does to memory."""
+        self._novelty = []
+        before, self._may_write = self._may_write, spec.writes
+        try:
+            reply = self._call_scaffold(CommandCall(item.name, list(item.arguments)))
+            novel = any(self._novelty) if spec.writes and reply.ok else None
+        finally:
+            self._novelty = None
+            self._may_write = before
+        return reply.text, novel, reply.ok
+
+    # --- recording --------------------------------------------------------------------------
+
+    def _record(
+        self,
+        request: TurnRequest,
+        role: str,
+        completion: Completion,
+        results: list[list[str]],
+        commands: list[dict[str, Any]],
+        ended: str,
+        repairs: Sequence[str],
+    ) -> None:
+        number = self._trajectory.text
+        kept = _common_prefix(self.step.conversation, request.messages)
+        self.step.conversation = request.messages
+        record: dict[str, Any] = {
+            "phase": request.phase,
+            "role": role,
+            "kept": kept,
+            "new": [[item["role"], number(item["content"])] for item in request.messages[kept:]],
+            "completion": number(completion.text),
+            "results": [[command, number(text)] for command, text in results],
+            "commands": commands,
+            "ended": ended,
+        }
+        if repairs:
+            record["repairs"] = list(repairs)
+        if completion.finish_reason != "stop":
+            record["finish_reason"] = completion.finish_reason
+        self.step.turns.append(record)
+
+
+def _written(command: Command) -> str:
+    if not command.arguments:
+        return f"<|{command.name}|>"
+    return f"<|{command.name}|>{'|'.join(command.arguments)}<|END|>"
+
+
+def _common_prefix(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> int:
+    count = 0
+    for left, right in zip(old, new, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count

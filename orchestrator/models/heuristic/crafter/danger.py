@@ -1,0 +1,194 @@
+"""Staying alive: enemies, arrows, rest and shelter.
+
+A zombie strikes when it comes to stand next to the player and then every sixth step; asleep the
+player takes 7 instead of 2. Only the four sides count, so four closed sides are safe.
+"""
+
+from __future__ import annotations
+
+from orchestrator.models.heuristic.crafter.navigate import (
+    AROUND,
+    FAR,
+    MOVES,
+    NEIGHBOURS,
+    enclosed,
+)
+from orchestrator.models.heuristic.crafter.scene import Scene
+from orchestrator.models.heuristic.crafter.view import CENTRE, NEXT, STEP
+
+Answer = tuple[str, str]
+"""An action and the goal it serves."""
+
+_TOWARDS_PLAYER = (">", "<", "v", "^")
+"""How an arrow that comes from each direction looks."""
+
+
+def fight(scene: Scene) -> Answer | None:
+    """Strikes an enemy that stands next to the player."""
+    grid = scene.grid
+    beside = [side for side in range(4) if grid[NEXT[side]] in "ZK"]
+    if not beside:
+        return None
+    if scene.facing in beside:
+        return "do", "fight"
+    return MOVES[beside[0]], "fight"
+
+
+def dodge(scene: Scene) -> Answer | None:
+    """Steps out of the way of an arrow, or shuts it out."""
+    grid = scene.grid
+    for side in range(4):
+        if grid[NEXT[side]] == _TOWARDS_PLAYER[side]:
+            for aside in (2, 3) if side < 2 else (0, 1):
+                if grid[NEXT[aside]] in ".:_":
+                    return MOVES[aside], "dodge"
+        elif (
+            grid[NEXT[side] + STEP[side]] == _TOWARDS_PLAYER[side]
+            and side == scene.facing
+            and grid[NEXT[side]] in ".:_"
+            and scene.have("stone")
+        ):
+            return "place_stone", "dodge"
+    return None
+
+
+def recover(scene: Scene) -> Answer | None:
+    """Hides or keeps away from enemies while health is low."""
+    view = scene.view
+    if view.health > 4:
+        return None
+    starving = view.food == 0 or view.drink == 0
+    closed = enclosed(scene.grid, CENTRE)
+    if closed:
+        if starving or (view.health > 3 and min(view.food, view.drink) < 3):
+            return None
+        return ("sleep" if view.energy < 9 else "noop"), "rest"
+    enemies = scene.nearest("ZK")
+    if not enemies:
+        return None
+    action = seal(scene, 3)
+    if action:
+        return action, "hide"
+    if view.health > 2 and scene.damage > 1:
+        return None
+    return _flee(scene, enemies)
+
+
+def _flee(scene: Scene, enemies: list[int]) -> Answer | None:
+    def gap(cell: int) -> int:
+        return min(abs(cell % 9 - e % 9) + abs(cell // 9 - e // 9) for e in enemies)
+
+    here = gap(CENTRE)
+    if here > 4:
+        return None
+    free = [side for side in range(4) if scene.grid[NEXT[side]] in ".:_"]
+    best = max(free, key=lambda side: gap(NEXT[side]), default=-1)
+    if best >= 0 and gap(NEXT[best]) > here:
+        return MOVES[best], "flee"
+    return None
+
+
+def seal(scene: Scene, depth: int) -> str | None:
+    """The first of at most `depth` steps that close the room round the player with stones."""
+    stones = scene.have("stone", 0)
+    if not stones:
+        return None
+    for limit in range(1, depth + 1):
+        action = _seal(scene.grid, CENTRE, scene.facing, (), stones, limit)
+        if action:
+            return action
+    return None
+
+
+def _seal(
+    grid: str, cell: int, facing: int, filled: tuple[int, ...], stones: int, depth: int
+) -> str | None:
+    front = cell + STEP[facing]
+    if (
+        stones
+        and (front, facing) in NEIGHBOURS[cell]
+        and grid[front] in ".:_@"
+        and front not in filled
+    ):
+        with_stone = (*filled, front)
+        if enclosed(grid, cell, with_stone):
+            return "place_stone"
+        if depth > 1 and _seal(grid, cell, facing, with_stone, stones - 1, depth - 1):
+            return "place_stone"
+    if depth > 1:
+        for near, side in NEIGHBOURS[cell]:
+            if (
+                grid[near] in ".:_@"
+                and near not in filled
+                and _seal(grid, near, side, filled, stones, depth - 1)
+            ):
+                return MOVES[side]
+    return None
+
+
+def sleep(scene: Scene) -> Answer | None:
+    """Goes to bed when it is time, inside four closed sides."""
+    view = scene.view
+    tired = view.energy <= 3 or (view.night and view.energy <= 6)
+    early = view.energy <= 7 and "wake_up" not in scene.known
+    if not (tired or early) or min(view.food, view.drink) <= (0 if view.energy <= 1 else 2):
+        return None
+    if enclosed(scene.grid, CENTRE):
+        return "sleep", "sleep"
+    if not tired:
+        if scene.pickaxe == 0:
+            return None
+        action = seal(scene, 2)
+        return (action, "shelter") if action else None
+    action = seal(scene, 4)
+    if action:
+        return action, "shelter"
+    if scene.pickaxe:
+        answer = _burrow(scene)
+        if answer:
+            return answer
+    if view.energy == 0 and not scene.nearest("ZK") and not view.night:
+        return "sleep", "sleep"
+    return None
+
+
+def _burrow(scene: Scene) -> Answer | None:
+    """Digs two cells into stone, to turn round inside and close the entrance."""
+    if not scene.have("stone"):
+        return None
+    grid, ways = scene.grid, scene.ways
+    best = 16
+    target = inner = -1
+    for cell in range(63):
+        way = ways.distance[cell]
+        if way >= best or len(AROUND[cell]) < 4:
+            continue
+        for near, side in NEIGHBOURS[cell]:
+            if len(AROUND[near]) < 4 or grid[cell - STEP[side]] not in ".:_@":
+                continue
+            work = _pocket(grid, cell, near, side, scene.pickaxe)
+            if work < FAR and way + work < best:
+                best, target, inner = way + work, cell, side
+    if target < 0:
+        return None
+    if target == CENTRE:
+        return ways.go(inner), "shelter"
+    return ways.onto(target)[1], "shelter"
+
+
+def _pocket(grid: str, cell: int, inside: int, side: int, pickaxe: int) -> int:
+    """The work left for a room of two cells that is open only where one enters `cell`."""
+    solid = "#~Tcidtf"
+    across = (2, 3) if side < 2 else (0, 1)
+    for part in (cell, inside):
+        if any(grid[part + STEP[turn]] not in solid for turn in across):
+            return FAR
+    if grid[inside + STEP[side]] not in solid:
+        return FAR
+    work = 3
+    for part in (cell, inside):
+        if grid[part] == "#" or (grid[part] == "c") or (grid[part] == "i" and pickaxe > 1):
+            work += 1
+        elif grid[part] not in ".:_@":
+            return FAR
+    return work

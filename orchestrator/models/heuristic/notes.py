@@ -1,0 +1,90 @@
+"""What to write down and what to look up, in the words of the commands on offer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from orchestrator.models.heuristic.crafter import View, detect, parse_view
+from orchestrator.models.heuristic.prompt import Reading
+
+RARE = ("iron", "diamond", "coal", "table", "furnace", "sapling", "ripe_plant")
+COMMON = ("water", "tree", "stone", "cow")
+NOTHING = "<|DONE|>"
+
+
+def log_turn(reading: Reading) -> str:
+    """The answer in LOG: note what was achieved and what has come into sight."""
+    if len(reading.observations) < 2 or "APPEND" not in reading.means.commands:
+        return NOTHING
+    before, after = (parse_view(text) for text in reading.observations[-2:])
+    progress, places = reading.means.file("progress"), reading.means.file("map")
+    notes = [
+        (progress, f"done {name}") for name in sorted(detect(before, reading.last_action, after))
+    ]
+    notes += [(places, text) for text in _sights(before, after, reading)]
+    wanted = [(file, text) for file, text in notes if file]
+    if not wanted:
+        return NOTHING
+    if reading.look_first and "SEARCH" in reading.means.commands:
+        if reading.turn == 0:
+            return "\n".join(f"<|SEARCH|>{file}|{text}<|END|>" for file, text in wanted)
+        found = _found(reading.looked)
+        wanted = [(file, text) for file, text in wanted if (file, text) not in found]
+    return "\n".join([*(_written(reading, file, text) for file, text in wanted), NOTHING])
+
+
+def lookups(reading: Reading, wants: Iterable[str]) -> list[str]:
+    """The commands that look up what PLAN needs to know."""
+    if "SEARCH" not in reading.means.commands:
+        return []
+    commands = []
+    progress, places = reading.means.file("progress"), reading.means.file("map")
+    if progress and not reading.knows_done:
+        commands.append(f"<|SEARCH|>{progress}|done<|END|>")
+    if places and not reading.knows_places and reading.beliefs.position is not None:
+        commands += [f"<|SEARCH|>{places}|{kind} at<|END|>" for kind in wants]
+    return commands
+
+
+def _sights(before: View, after: View, reading: Reading) -> list[str]:
+    """A note for each useful kind that has come into sight, with its place if that is known."""
+    notes = []
+    for kind in (*RARE, *COMMON):
+        seen = after.cells(kind)
+        if not seen or before.cells(kind):
+            continue
+        x, y = min(seen, key=lambda cell: (abs(cell[0]) + abs(cell[1]), cell))
+        position = reading.beliefs.position
+        if position is not None:
+            notes.append(f"{kind} at ({position[0] + x}, {position[1] + y})")
+        else:
+            notes.append(f"saw {kind} {_way(x, y)}")
+    return notes
+
+
+def _way(x: int, y: int) -> str:
+    parts = []
+    if x:
+        parts.append(f"{abs(x)} {'right' if x > 0 else 'left'}")
+    if y:
+        parts.append(f"{abs(y)} {'down' if y > 0 else 'up'}")
+    return " and ".join(parts)
+
+
+def _written(reading: Reading, file: str, text: str) -> str:
+    step = f"step {reading.beliefs.step}: " if reading.beliefs.step is not None else ""
+    if "UPSERT" in reading.means.commands:
+        return f"<|UPSERT|>{file}|{text}|{step}<|END|>"
+    return f"<|APPEND|>{file}|{step}{text}<|END|>"
+
+
+def _found(looked: str) -> set[tuple[str, str]]:
+    """The searches that found something, read from their results."""
+    found = set()
+    blocks = looked.split("<|SEARCH|>")
+    for block in blocks[1:]:
+        head, _, result = block.partition("<|END|>\n")
+        file, _, text = head.partition("|")
+        if text.lower() in result.lower():
+            found.add((file, text))
+    return found

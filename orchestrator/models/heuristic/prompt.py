@@ -1,0 +1,146 @@
+"""Reading a prompt as a careful reader would: what is asked, what is seen, what is remembered.
+
+Facts are taken from any user message of the conversation, whether the scaffold printed them or a
+memory command returned them:
+
+| text | fact |
+|---|---|
+| ``Position: (3, -2)`` | where the player is, counted from the start |
+| ``done collect_wood`` | an achievement is done |
+| ``Done so far: collect_wood, place_table`` | a list of them |
+| ``water at (5, 1)`` | a place |
+| ``Explored sectors: (0, 0) (1, 0)`` | where the player has been |
+| ``Blocked: (2, 0) (2, 1)`` | cells that could not be entered |
+| ``Recent actions: move_left, do`` | the latest actions, oldest first |
+| ``going round in circles`` | a warning |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from orchestrator.models.base import Message
+from orchestrator.models.heuristic.crafter import Beliefs
+
+_OBSERVATION = re.compile(r"^(?:You are asleep\.\n)?You stand on [\s\S]*?^Inventory: .*$", re.M)
+_LAST_ACTION = re.compile(r"^Your last action: (\w+)", re.M)
+_STEP = re.compile(r"\bstep (\d+) of \d+")
+_POSITION = re.compile(r"^Position: \((-?\d+), (-?\d+)\)", re.M)
+_DONE = re.compile(r"\bdone (\w+)")
+_DONE_LIST = re.compile(r"^Done so far: (.+)$", re.M)
+_PLACE = re.compile(r"\b([a-z_]+) at \((-?\d+), (-?\d+)\)")
+_EXPLORED = re.compile(r"^Explored sectors: (.+)$", re.M)
+_BLOCKED = re.compile(r"^Blocked: (.+)$", re.M)
+_PAIR = re.compile(r"\((-?\d+), (-?\d+)\)")
+_RECENT = re.compile(r"^Recent actions: (.+)$", re.M)
+_WARNING = "going round in circles"
+_LOOK_FIRST = "search before you write"
+_FILES = re.compile(r"^Memory files: (.+)$", re.M)
+_FORM = re.compile(r"<\|([A-Z_]+)\|>(?:([^<\n]*)<\|END\|>)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What the system prompt offers.
+
+    Attributes:
+        commands: Names of the memory commands that are listed.
+        files: Names of the memory files.
+    """
+
+    commands: frozenset[str]
+    files: tuple[str, ...]
+
+    def file(self, word: str) -> str | None:
+        """The first file whose name contains a word."""
+        return next((name for name in self.files if word in name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one conversation says.
+
+    Attributes:
+        phase: ``LOG`` or ``PLAN``.
+        observations: Every observation shown, oldest first.
+        last_action: The action just played, where the prompt says it.
+        means: Commands and files on offer.
+        turn: Turns of this phase already taken.
+        looked: Results of memory commands, all of them, as one text.
+        beliefs: The facts, for the game.
+        knows_done: A whole list of what is done was shown, so none need be looked up.
+        knows_places: A list of known places was shown.
+        look_first: The prompt asks to search before writing.
+    """
+
+    phase: str
+    observations: tuple[str, ...]
+    last_action: str
+    means: Means
+    turn: int
+    looked: str
+    beliefs: Beliefs
+    knows_done: bool
+    knows_places: bool
+    look_first: bool
+
+
+def read_prompt(messages: Sequence[Message]) -> Reading:
+    """Take in a conversation: the system prompt, the phase's prompt, and the turns so far."""
+    system = messages[0]["content"] if messages[0]["role"] == "system" else ""
+    said = [message["content"] for message in messages if message["role"] == "user"]
+    prompt = said[0]
+    looked = "\n".join(said[1:])
+    around = _OBSERVATION.sub("", prompt)
+    last_action = _LAST_ACTION.search(prompt)
+    return Reading(
+        phase="LOG" if prompt.rfind("<|DONE|>") > prompt.rfind("<|ACTION|>") else "PLAN",
+        observations=tuple(_OBSERVATION.findall(prompt)),
+        last_action=last_action[1] if last_action else "",
+        means=_means(system),
+        turn=len(said) - 1,
+        looked=looked,
+        beliefs=_beliefs(around, looked),
+        knows_done="Done so far:" in around,
+        knows_places="Known places:" in around,
+        look_first=_LOOK_FIRST in around.lower(),
+    )
+
+
+def _beliefs(around: str, looked: str) -> Beliefs:
+    text = f"{around}\n{looked}" if looked else around
+    position = _POSITION.search(text)
+    step = _STEP.search(around)
+    recent = _RECENT.search(text)
+    done = set(_DONE.findall(looked))
+    for listed in _DONE_LIST.findall(text):
+        done.update(word.strip() for word in listed.split(","))
+    return Beliefs(
+        position=(int(position[1]), int(position[2])) if position else None,
+        done=frozenset(done) if done else None,
+        places=tuple((kind, (int(x), int(y))) for kind, x, y in _PLACE.findall(text)),
+        explored=_pairs(_EXPLORED, text),
+        blocked=_pairs(_BLOCKED, text),
+        last_actions=tuple(recent[1].split(", ")) if recent else (),
+        warning=_WARNING in text,
+        step=int(step[1]) if step else None,
+    )
+
+
+def _pairs(pattern: re.Pattern[str], text: str) -> frozenset[tuple[int, int]]:
+    found = pattern.search(text)
+    if not found:
+        return frozenset()
+    return frozenset((int(x), int(y)) for x, y in _PAIR.findall(found[1]))
+
+
+@lru_cache(maxsize=32)
+def _means(system: str) -> Means:
+    # The system prompt is the same for a whole episode; reading it once is only a matter of speed.
+    listed = {name for name, _ in _FORM.findall(system)} - {"DONE", "ACTION", "READY", "END"}
+    files = _FILES.search(system)
+    names = tuple(name.strip() for name in files[1].split(",")) if files else ()
+    return Means(frozenset(listed), names)

@@ -1,0 +1,202 @@
+"""The ``process`` sandbox: a resource-limited child process with a clean environment.
+
+What it cannot enforce stands in `ProcessSandbox.cannot`; scaffolds that a person wrote, or the
+shipped editor's known edits, may run here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from agents.messages import MAX_LINE, FromHost, FromSandbox, ProtocolError, decode_from_sandbox
+from agents.messages import encode as encode_message
+from orchestrator.sandbox import bundle
+from orchestrator.sandbox.base import (
+    Guarantee,
+    SandboxFailure,
+    SandboxLimits,
+    ScaffoldFailure,
+)
+
+_BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from agents.runner import main; main()"
+_CHUNK = 1 << 16
+_SAID_KEPT = 2000
+
+
+class ProcessSandbox:
+    """A child process per episode.
+
+    Args:
+        bundles: Folder in which the agent code is unpacked.
+    """
+
+    name = "process"
+    guarantees = frozenset(
+        {
+            Guarantee.CLEAN_ENVIRONMENT,
+            Guarantee.DEADLINE,
+            Guarantee.MEMORY,
+            Guarantee.CPU_TIME,
+            Guarantee.FILE_WRITES,
+            Guarantee.OPEN_FILES,
+        }
+    )
+    cannot = (
+        "The process sandbox cannot keep the code inside from the network, from reading files"
+        " this user can read, or from starting and signalling processes of this user."
+    )
+
+    def __init__(self, bundles: Path) -> None:
+        self._bundles = bundles
+
+    @property
+    def fingerprint(self) -> str:
+        """Hash of the agent code."""
+        return bundle.fingerprint()
+
+    def start(self, scaffold: Path, limits: SandboxLimits) -> ProcessSession:
+        """Start a child process that has loaded nothing of the scaffold yet."""
+        code = bundle.build(self._bundles)
+        rlimits = {
+            "AS": limits.memory_bytes,
+            "CPU": limits.cpu_seconds,
+            "FSIZE": 0,
+            "NOFILE": 64,
+            "CORE": 0,
+        }
+        # -S and -s keep site-packages out of reach; -P keeps the working folder off the path.
+        command = [sys.executable, "-S", "-s", "-P", "-B", "-c", _BOOT]
+        command += [str(code), str(scaffold.resolve()), json.dumps(rlimits)]
+        try:
+            child = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                # A fixed hash seed: a set of strings iterates the same way in every process.
+                env={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+                close_fds=True,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SandboxFailure(f"The sandbox process could not be started: {error}.") from error
+        return ProcessSession(child)
+
+
+class ProcessSession:
+    """One child process; see `orchestrator.sandbox.base.Session`."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+        self._said = b""
+        self._buffer = bytearray()
+        self._scanned = 0
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        self._in = child.stdin.fileno()
+        self._out = child.stdout.fileno()
+        self._err = child.stderr.fileno()
+        os.set_blocking(self._in, False)
+        self._poll_out = select.poll()
+        self._poll_out.register(self._out, select.POLLIN)
+        self._poll_out.register(self._err, select.POLLIN)
+        self._poll_in = select.poll()
+        self._poll_in.register(self._in, select.POLLOUT | select.POLLERR)
+
+    def send(self, message: FromHost) -> None:
+        """Write one message, without ever blocking on a child that does not read."""
+        data = memoryview(encode_message(message))
+        deadline = time.monotonic() + 10.0
+        while data:
+            try:
+                data = data[os.write(self._in, data) :]
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    self._kill()
+                    raise ScaffoldFailure("timeout", "The scaffold stopped reading.") from None
+                self._poll_in.poll(100)
+            except OSError:
+                raise self._ended() from None
+
+    def receive(self, seconds: float) -> FromSandbox:
+        """Read one message within a deadline."""
+        deadline = time.monotonic() + seconds
+        while True:
+            end = self._buffer.find(b"\n", self._scanned)
+            if end >= 0:
+                break
+            self._scanned = len(self._buffer)
+            if self._scanned > MAX_LINE:
+                self._kill()
+                raise ScaffoldFailure(
+                    "protocol", f"The scaffold sent a line of over {MAX_LINE} bytes."
+                )
+            self._fill(deadline, seconds)
+        line = bytes(self._buffer[:end])
+        del self._buffer[: end + 1]
+        self._scanned = 0
+        try:
+            return decode_from_sandbox(line)
+        except ProtocolError as error:
+            self._kill()
+            raise ScaffoldFailure(
+                "protocol", f"The scaffold broke the protocol: {error}."
+            ) from None
+
+    def close(self) -> None:
+        """Kill the whole process group and wait for the child."""
+        self._kill()
+        for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
+            if stream is not None:
+                stream.close()
+
+    def _fill(self, deadline: float, seconds: float) -> None:
+        left = deadline - time.monotonic()
+        ready = self._poll_out.poll(max(0.0, left * 1000))
+        if not ready:
+            self._kill()
+            raise ScaffoldFailure("timeout", f"The scaffold did not answer within {seconds:.0f} s.")
+        for descriptor, _ in ready:
+            chunk = os.read(descriptor, _CHUNK)
+            if descriptor == self._err:
+                self._hear(chunk)
+            elif chunk:
+                self._buffer += chunk
+            else:
+                raise self._ended()
+
+    def _hear(self, chunk: bytes) -> None:
+        """Keep the end of what the child prints; a closed stream is no longer listened to."""
+        if not chunk:
+            self._poll_out.unregister(self._err)
+        self._said = (self._said + chunk)[-_SAID_KEPT:]
+
+    def _ended(self) -> ScaffoldFailure:
+        self._kill()
+        with contextlib.suppress(OSError):
+            self._hear_rest()
+        said = self._said.decode("utf-8", "replace").strip()
+        words = f" It last said: {said}" if said else ""
+        code = self._child.returncode
+        return ScaffoldFailure("exit", f"The scaffold's process ended (exit status {code}).{words}")
+
+    def _hear_rest(self) -> None:
+        os.set_blocking(self._err, False)
+        self._said = (self._said + os.read(self._err, _CHUNK))[-_SAID_KEPT:]
+
+    def _kill(self) -> None:
+        try:
+            os.killpg(self._child.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self._child.kill()
+        self._child.wait()
