@@ -1,28 +1,20 @@
 """`scaffold.toml`: what a scaffold says about itself, validated on the host.
 
-A fault names the file, the line and the mend. Budgets are wishes: the host caps them at the
-workspace's ceilings whatever is written here.
+Budgets are wishes: the host caps them at the workspace's ceilings whatever is written here.
 """
 
 from __future__ import annotations
 
-import re
-import tomllib
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
+
+from agents.tables import Table, read_table
 
 FILE = "scaffold.toml"
 
 
-class Strict(BaseModel):
-    """Frozen, and refuses unknown keys, so that a misspelt one is found."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Identity(Strict):
+class Identity(Table):
     """What the scaffold is for."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9\-]{0,40}$")
@@ -31,7 +23,7 @@ class Identity(Strict):
     description: str = ""
 
 
-class Budgets(Strict):
+class Budgets(Table):
     """What one step and one episode may use.
 
     Attributes:
@@ -54,7 +46,7 @@ class Budgets(Strict):
         return Budgets(**{name: min(mine[name], theirs[name]) for name in mine})
 
 
-class Manifest(Strict):
+class Manifest(Table):
     """A scaffold's manifest."""
 
     scaffold: Identity
@@ -62,69 +54,10 @@ class Manifest(Strict):
     options: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestFault:
-    """One fault of a manifest: line (from 1), what is wrong, and the mend."""
-
-    line: int
-    message: str
-    mend: str
-
-
-class ManifestError(Exception):
-    """`scaffold.toml` cannot be used; `faults` says why."""
-
-    def __init__(self, faults: list[ManifestFault]) -> None:
-        super().__init__("; ".join(f"{FILE}:{fault.line}: {fault.message}" for fault in faults))
-        self.faults = faults
-
-
 def read_manifest(text: str) -> Manifest:
     """Validate the text of a `scaffold.toml`.
 
     Raises:
-        ManifestError: With every fault, each with its line and mend.
+        agents.tables.TableError: With every fault, each with its line and mend.
     """
-    try:
-        record = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        number = int(line[1]) if line else text.count("\n") + 1
-        message = str(error).split(" (at")[0]
-        mend = "Write it as TOML, e.g. name = 'x'."
-        fault = ManifestFault(number, f"not TOML: {message}", mend)
-        raise ManifestError([fault]) from None
-    try:
-        return Manifest.model_validate(record)
-    except ValidationError as error:
-        raise ManifestError([_fault(text, dict(item)) for item in error.errors()]) from None
-
-
-def _fault(text: str, item: dict[str, Any]) -> ManifestFault:
-    path = [str(part) for part in item["loc"]]
-    dotted = ".".join(path)
-    if item["type"] == "extra_forbidden":
-        return ManifestFault(_line(text, path), f"unknown key '{dotted}'", "Remove or respell it.")
-    if item["type"] == "missing":
-        return ManifestFault(_line(text, path), f"'{dotted}' is missing", f"Add {path[-1]}.")
-    given = f" (got {item['input']!r})" if not isinstance(item["input"], dict) else ""
-    return ManifestFault(
-        _line(text, path), f"'{dotted}': {item['msg']}{given}", "Correct the value."
-    )
-
-
-def _line(text: str, path: list[str]) -> int:
-    """The line on which the deepest part of a key path stands, as near as it can be told."""
-    found = 1
-    table = ""
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[([^\[\]]+)\]", line)
-        if header:
-            table = header[1].strip()
-            if table == path[0]:
-                found = number
-            continue
-        key = re.match(r"\s*([A-Za-z0-9_\-]+)\s*=", line)
-        if key and ([table, key[1]] == path[:2] or (not table and [key[1]] == path[:1])):
-            return number
-    return found
+    return read_table(text, Manifest)

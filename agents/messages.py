@@ -22,6 +22,9 @@ PROTOCOL_VERSION = 1
 MAX_LINE = 4 * 1024 * 1024
 """Bytes of one message from the sandbox; a longer line is a protocol error."""
 
+MAX_MESSAGES = 200
+"""Messages of one model conversation."""
+
 
 class ProtocolError(Exception):
     """The other side sent something that is no message of this protocol."""
@@ -123,9 +126,16 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """Ask for one model turn in a phase, with the whole conversation so far."""
+    """Ask for one model turn in a phase.
+
+    Attributes:
+        phase: ``LOG`` or ``PLAN``.
+        kept: How many messages of the previous turn's conversation this one begins with.
+        messages: The messages that follow them.
+    """
 
     phase: str
+    kept: int
     messages: list[dict[str, Any]]
 
 
@@ -244,7 +254,7 @@ def _texts(value: object) -> bool:
 def _conversation(value: object) -> bool:
     return (
         isinstance(value, list)
-        and 0 < len(value) <= 200
+        and 0 < len(value) <= MAX_MESSAGES
         and all(
             isinstance(item, dict)
             and len(item) == 2
@@ -273,7 +283,11 @@ def _commands(value: object) -> bool:
 
 _CHECKS: dict[str, Mapping[str, Callable[[object], bool]]] = {
     "ready": {"commands": _commands},
-    "turn": {"phase": lambda value: value in ("LOG", "PLAN"), "messages": _conversation},
+    "turn": {
+        "phase": lambda value: value in ("LOG", "PLAN"),
+        "kept": lambda value: isinstance(value, int) and 0 <= value <= MAX_MESSAGES,
+        "messages": _conversation,
+    },
     "memory": {"operation": _text, "arguments": _texts},
     "command": {"ok": _flag, "text": _text},
     "act": {"action": _text},

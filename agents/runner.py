@@ -49,6 +49,7 @@ class Channel:
     def __init__(self, reader: IO[bytes], writer: IO[bytes]) -> None:
         self._reader = reader
         self._writer = writer
+        self._sent: list[Message] = []
         self.agent: Agent | None = None
 
     def send(self, message: FromSandbox) -> None:
@@ -65,7 +66,13 @@ class Channel:
 
     def turn(self, phase: str, messages: list[Message]) -> TurnReply:
         """Ask for a model turn, carrying out the scaffold's own commands while it is served."""
-        self.send(TurnRequest(phase, messages))  # type: ignore[arg-type]
+        kept = 0
+        for old, new in zip(self._sent, messages, strict=False):
+            if old != new:
+                break
+            kept += 1
+        self._sent = list(messages)
+        self.send(TurnRequest(phase, kept, messages[kept:]))  # type: ignore[arg-type]
         while True:
             message = self.receive()
             if isinstance(message, TurnReply):

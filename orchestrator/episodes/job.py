@@ -41,6 +41,7 @@ class EpisodeJob(BaseModel):
         models: The model of each role.
         sandbox: Kind of sandbox.
         night: Id of the night that pays; empty outside one.
+        started_at: When the night started, in seconds since the epoch.
         limits: The night's limits for the ledger; ``None`` outside a night.
     """
 
@@ -52,6 +53,7 @@ class EpisodeJob(BaseModel):
     models: dict[Role, ModelConfig]
     sandbox: str = "process"
     night: str = ""
+    started_at: float | None = None
     limits: Limits | None = None
     sandbox_limits: SandboxLimits = Field(default_factory=SandboxLimits)
 
@@ -142,9 +144,12 @@ def _broker(job: EpisodeJob) -> Broker:
         job.models,
         factories={"heuristic": make_heuristic},
         night=job.night,
+        started_at=job.started_at,
         episode=job.spec.key,
         ledger=SpendLedger(ledger, job.limits) if job.limits and (paid or remote) else None,
-        journal=ResponseJournal(journal, job.spec.key) if remote else None,
+        journal=ResponseJournal(journal / f"{job.spec.key}.jsonl", job.spec.key)
+        if remote
+        else None,
     )
 
 

@@ -44,7 +44,6 @@ class StepState:
     handed_over: bool = False
     action_turns: int = 0
     action: str = ""
-    conversation: Sequence[Mapping[str, Any]] = ()
     turns: list[dict[str, Any]] = field(default_factory=list)
     hooks: list[dict[str, Any]] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
@@ -83,6 +82,7 @@ class TurnServer:
         self._trajectory = trajectory
         self._novelty: list[bool] | None = None
         self._may_write = True
+        self._conversation: list[Message] = []
         self.memory_tokens = 0
         self.step = StepState(0)
 
@@ -101,8 +101,12 @@ class TurnServer:
         phase = request.phase
         self._enter(phase)
         role = self._role(phase)
-        messages: list[Message] = request.messages  # type: ignore[assignment]
-        completion = self._call_model(role, messages)
+        conversation = self._conversation
+        if request.kept > len(conversation):
+            raise ScaffoldFailure("protocol", "A turn builds on messages that were never sent.")
+        del conversation[request.kept :]
+        conversation.extend(request.messages)  # type: ignore[arg-type]
+        completion = self._call_model(role, conversation)
         if phase == LOG or (self._handover and not self.step.handed_over):
             self.memory_tokens += completion.usage.total
         parsed = parse(completion.text, self._table)
@@ -270,13 +274,14 @@ class TurnServer:
         repairs: Sequence[str],
     ) -> None:
         number = self._trajectory.text
-        kept = _common_prefix(self.step.conversation, request.messages)
-        self.step.conversation = request.messages
+        # A step's first turn is written whole, so that a step can be read without those before.
+        kept = request.kept if self.step.turns else 0
+        new = self._conversation[kept:]
         record: dict[str, Any] = {
             "phase": request.phase,
             "role": role,
             "kept": kept,
-            "new": [[item["role"], number(item["content"])] for item in request.messages[kept:]],
+            "new": [[item["role"], number(item["content"])] for item in new],
             "completion": number(completion.text),
             "results": [[command, number(text)] for command, text in results],
             "commands": commands,
@@ -293,12 +298,3 @@ def _written(command: Command) -> str:
     if not command.arguments:
         return f"<|{command.name}|>"
     return f"<|{command.name}|>{'|'.join(command.arguments)}<|END|>"
-
-
-def _common_prefix(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> int:
-    count = 0
-    for left, right in zip(old, new, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count

@@ -17,6 +17,10 @@ class CannotReach(UsageError):
     """The rule has too few pairs to reach its own level, whatever the scores are."""
 
 
+class SameRevision(UsageError):
+    """A candidate has the tree of the champion: there is nothing to judge."""
+
+
 class BanksError(SlowwaveError):
     """The seed banks on disk cannot be used."""
 

@@ -7,6 +7,10 @@ one of them, so p is never below ``2**-n`` and the test keeps its level exactly,
 Carlo state to carry over a crash (Phipson & Smyth 2010, "Permutation p-values should never be
 zero", Stat. Appl. Genet. Mol. Biol. 9 (1), 39).
 
+What it assumes: under the null a difference is symmetric about zero, as it is for two revisions
+that play alike. Against a candidate with the same mean and another spread or shape the level is
+approximate, the better so the more pairs there are.
+
 Flipping the set ``A`` of differences lowers the sum by ``2 * sum(A)``. So a pattern counts exactly
 if ``sum(A) <= 0``, and p is the share of *subsets with a non-positive sum*: a form that needs no
 observed total and is easy to reason about (see `rules`).
@@ -18,6 +22,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +52,12 @@ def integer_differences(differences: Sequence[float | Fraction]) -> tuple[tuple[
     Raises:
         ValueError: A difference is not finite.
     """
-    if all(isinstance(value, (int, Fraction)) for value in differences):
+    if not any(isinstance(value, float) for value in differences):
         exact = [Fraction(value) for value in differences]
         scale = math.lcm(*(value.denominator for value in exact))
         return tuple(int(value * scale) for value in exact), 0
     floats = [float(value) for value in differences]
-    if not all(math.isfinite(value) for value in floats):
+    if not all(map(math.isfinite, floats)):
         raise ValueError("a paired difference is not a finite number")
     return tuple(round(value * GRID) for value in floats), len(floats)
 
@@ -86,18 +91,20 @@ def _share_not_positive(values: tuple[int, ...], slack: int) -> float:
             f"{len(values)} differences are more than the exact test takes ({MAX_NONZERO})"
         )
     half = len(values) // 2
-    left, right = _subset_sums(values[:half]), _subset_sums(values[half:])
-    right.sort()
-    count = int(np.searchsorted(right, slack - left, side="right").sum())
+    # Both sides sorted: NumPy searches ascending keys several times faster.
+    most = np.sort(slack - _subset_sums(values[:half]))
+    right = np.sort(_subset_sums(values[half:]))
+    count = int(np.searchsorted(right, most, side="right").sum())
     return float(count / 2 ** len(values))
 
 
-def _subset_sums(values: tuple[int, ...]) -> NDArray[np.generic]:
+def _subset_sums(values: tuple[int, ...]) -> NDArray[Any]:
     # Python integers where 64 bits might overflow: slower, never wrong.
-    fits = sum(abs(value) for value in values) < 2**61
-    sums: NDArray[np.generic] = np.zeros(1, dtype=np.int64 if fits else object)
-    for value in values:
-        sums = np.concatenate([sums, sums + value])
+    fits = sum(map(abs, values)) < 2**61
+    sums: NDArray[Any] = np.zeros(1 << len(values), dtype=np.int64 if fits else object)
+    for at, value in enumerate(values):
+        done = 1 << at
+        np.add(sums[:done], value, out=sums[done : 2 * done])
     return sums
 
 

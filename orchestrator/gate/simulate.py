@@ -159,7 +159,7 @@ def simulate_source(
 
 def night_rng(seed: int, night: int) -> np.random.Generator:
     """A night's own generator: nights can be drawn in any order or number."""
-    return np.random.default_rng((seed, night))
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(night,)))
 
 
 def draw_night(

@@ -92,6 +92,7 @@ class DifferenceSource:
             raise ValueError("at least two paired differences are needed to resample them")
         # Centring makes a sample look less spread than its population; this undoes it.
         self._centred = (values - values.mean()) * np.sqrt(values.size / (values.size - 1))
+        self.sd = float(values.std(ddof=1))
 
     def draw(self, rng: np.random.Generator, candidates: int, stage: StagePlan) -> StageDraw:
         """Draw one stage; see `ScoreSource`."""

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from orchestrator.gate.account import Budget, Confirmation
 from orchestrator.gate.banks import slice_name
-from orchestrator.gate.errors import AlphaSpent
+from orchestrator.gate.errors import AlphaSpent, SameRevision
 from orchestrator.gate.evidence import Evidence, PairedScores
 from orchestrator.gate.protocol import AcceptanceRule, Need, Ruling
 from orchestrator.gate.verdict import Verdict, bca_interval
@@ -64,7 +64,16 @@ def judge(rule: AcceptanceRule, confirmation: Confirmation, budget: Budget, play
     Returns:
         The ruling with its evidence. When the error budget cannot afford the confirmation the
         candidate is ``indecisive``: it was neither accepted nor found wanting.
+
+    Raises:
+        SameRevision: Candidate and champion are the same tree; refused before any episode.
+        BudgetError: The ledger cannot be used.
     """
+    if confirmation.candidate == confirmation.champion:
+        raise SameRevision(
+            f"The candidate {confirmation.candidate[:12]} is the champion's own tree.",
+            mend="Nothing was played; propose a revision that changes something.",
+        )
     evidence, alpha = Evidence(), 0.0
     slices: list[str] = []
     while True:

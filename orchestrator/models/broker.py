@@ -46,10 +46,10 @@ class Broker:
         models: The model of each role that is used.
         factories: Makers of clients by provider, for those that this package does not have.
         night: Whose budget is spent.
-        episode: The episode's key; names the ledger entries.
+        episode: The episode's key, or another name that no other broker of the night has.
         ledger: Where spending is reserved and settled; ``None`` counts without limits.
         journal: Where answers are kept for resumption; ``None`` keeps none.
-        started_at: When the night started (seconds since the epoch), for the limit in hours.
+        started_at: When the night started (seconds since the epoch); needed by a limit in hours.
         sleep: Waits that many seconds between tries.
         clock: A monotonic clock in seconds.
         now: Seconds since the epoch.
@@ -74,6 +74,8 @@ class Broker:
         self._ledger = ledger
         self._journal = journal
         self._limits = ledger.limits if ledger is not None else Limits()
+        if self._limits.hours is not None and started_at is None:
+            raise ValueError("a limit in hours needs to know when the night started")
         self._started_at = started_at if self._limits.hours is not None else None
         self._sleep, self._clock, self._now = sleep, clock, now
         self._ordinal = 0
@@ -117,7 +119,7 @@ class Broker:
             )
         ordinal = self._ordinal
         self._ordinal = ordinal + 1
-        if route.metered or route.journalled:
+        if not route.direct:
             return self._kept_or_asked(route, ordinal, messages)
         if self._started_at is not None:
             self._check_hours()
@@ -140,27 +142,23 @@ class Broker:
         return {role: route.metrics for role, route in self._routes.items()}
 
     def flush(self) -> None:
-        """Enter the use of free models in the ledger; what is already entered is not again."""
+        """Enter the use of free models in the ledger, replacing what was entered before.
+
+        Replayed answers are included: the entry says what the episode took in all, so that it
+        comes out the same whether a run was interrupted or not.
+        """
         if self._ledger is None:
             return
         for route in self._routes.values():
-            if route.metered:
+            use = route.metrics
+            tokens = use.input_tokens + use.output_tokens
+            if route.metered or (use.calls, tokens) == route.entered:
                 continue
-            metrics = route.metrics
-            calls = metrics.calls - metrics.replayed
-            tokens = metrics.input_tokens + metrics.output_tokens
-            if (calls, tokens) == route.entered:
-                continue
-            before_calls, before_tokens = route.entered
+            key = f"{self._episode or self._run}/{route.role}"
             self._ledger.record(
-                self._night,
-                self._key(),
-                Decimal(0),
-                tokens - before_tokens,
-                calls=calls - before_calls,
-                role=route.role,
+                self._night, key, Decimal(0), tokens, calls=use.calls, role=route.role
             )
-            route.entered = (calls, tokens)
+            route.entered = (use.calls, tokens)
 
     def finish(self) -> None:
         """Call when the episode's result is safely stored: its kept answers are deleted."""
@@ -200,14 +198,17 @@ class Broker:
         if client is None:
             client = self._clients[config] = make_client(config, factories)
         counted = self._limits.tokens is not None or self._limits.calls is not None
+        metered = self._ledger is not None and (counted or not config.prices.free)
+        journalled = self._journal is not None and config.provider != "heuristic"
         return Route(
             role=role,
             config=config,
             client=client,
             prices=config.prices,
             fingerprint=client.fingerprint(),
-            metered=self._ledger is not None and (counted or not config.prices.free),
-            journalled=self._journal is not None and config.provider != "heuristic",
+            metered=metered,
+            journalled=journalled,
+            direct=not (metered or journalled or isinstance(client, RemoteModelClient)),
         )
 
     def _kept_or_asked(self, route: Route, ordinal: int, messages: Sequence[Message]) -> Completion:

@@ -33,7 +33,7 @@ KEYRING_SERVICE = "slowwave"
 """The service name under which a key may lie in the system's keyring."""
 
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_KEY_SHAPES = re.compile(r"(?i)(sk|pk|hf|gsk|xai|key)[-_][A-Za-z0-9_-]{16,}\Z")
+_KEY_SHAPES = re.compile(r"(?=.*\d)(sk|pk|hf|gsk|xai|key)[-_][A-Za-z0-9_-]{16,}\Z")
 _NANO = Decimal(1).scaleb(-9)
 
 Price = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]

@@ -91,13 +91,14 @@ class SpendLedger:
         self.path = Path(path)
         self.limits = limits or Limits()
         self._db: sqlite3.Connection | None = None
+        self._durable: bool | None = None
         self._pid = 0
 
     def __getstate__(self) -> dict[str, object]:
         return {"path": self.path, "limits": self.limits}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _db=None, _pid=0)
+        self.__dict__.update(state, _db=None, _durable=None, _pid=0)
 
     def reserve(
         self, night: str, key: str, money_usd: Decimal, tokens: int, *, role: str = ""
@@ -169,11 +170,19 @@ class SpendLedger:
     def record(
         self, night: str, key: str, money_usd: Decimal, tokens: int, *, calls: int, role: str = ""
     ) -> None:
-        """Enter use that needed no reservation, once per key and past any limit."""
+        """Enter use that needed no reservation, past any limit.
+
+        Recording again under the same key replaces what was there: an episode played again counts
+        once.
+        """
         nano, tokens, calls = _nano(money_usd), _whole(tokens), _whole(calls)
         with self._transaction() as db:
-            if not db.execute("SELECT 1 FROM spend_entry WHERE key = ?", (key,)).fetchone():
-                self._enter(db, key, night, role, "settled", nano, tokens, calls)
+            row = db.execute(
+                "DELETE FROM spend_entry WHERE key = ? RETURNING night, nano, tokens, calls", (key,)
+            ).fetchone()
+            if row is not None:
+                _add(db, row[0], -row[1], -row[2], -row[3])
+            self._enter(db, key, night, role, "settled", nano, tokens, calls)
 
     def recover(self, night: str) -> int:
         """Settle what a killed run left open, at the reserved amounts.
@@ -295,7 +304,9 @@ class SpendLedger:
         """
         try:
             db = self._connection()
-            db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            if durable != self._durable:
+                db.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._durable = durable
             db.execute(begin)
             try:
                 yield db
@@ -317,7 +328,7 @@ class SpendLedger:
         db = open_ledger(self.path)
         if self._db is not None:
             _inherited.append(self._db)
-        self._db, self._pid = db, os.getpid()
+        self._db, self._durable, self._pid = db, None, os.getpid()
         return db
 
 

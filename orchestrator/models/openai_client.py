@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import ssl
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -195,7 +196,9 @@ class OpenAIClient:
             max_retries=0,
             timeout=timeout,
             http_client=openai.DefaultAsyncHttpxClient(
-                timeout=timeout, trust_env=not _is_loopback(self._config.url)
+                timeout=timeout,
+                trust_env=not _is_loopback(self._config.url),
+                verify=_tls(self._config.url),
             ),
         )
 
@@ -208,6 +211,13 @@ async def _models(sdk: openai.AsyncOpenAI) -> list[str] | None:
         return sorted(model.id for model in page.data)
     except Exception:  # a courtesy on the way to another error, so its own fate does not matter
         return None
+
+
+def _tls(url: str) -> ssl.SSLContext | bool:
+    """Load the authorities only where they are needed: it takes longer than a local answer."""
+    if urlsplit(url).scheme == "https":
+        return True
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, should a redirect lead to TLS
 
 
 def _is_loopback(url: str) -> bool:

@@ -56,6 +56,7 @@ class Route:
         fingerprint: What decides its answers.
         metered: Every try is reserved in the ledger.
         journalled: Answers are kept for resumption, because a rerun would get others.
+        direct: None of these, and no network either: the client is simply asked.
         metrics: What it has used.
         entered: Calls and tokens already in the ledger; only of routes that are not metered.
     """
@@ -67,5 +68,6 @@ class Route:
     fingerprint: str
     metered: bool
     journalled: bool
+    direct: bool
     metrics: RoleMetrics = field(default_factory=RoleMetrics)
     entered: tuple[int, int] = (0, 0)

@@ -121,6 +121,20 @@ class Catalog:
             if revision.tree == tree and (commit in own or revision.lineage == lineage)
         ]
 
+    def history(self, lineage: str, *, include_candidates: bool) -> list[Revision]:
+        """Revisions of a lineage, newest first, each candidate just above what it started from.
+
+        Candidates whose starting point is no longer in the lineage come last.
+        """
+        chain = self.chains[self.known(lineage)]
+        candidates = self.open_candidates(lineage) if include_candidates else []
+        rows: list[Revision] = []
+        for commit in chain:
+            rows.extend(c for c in candidates if c.parent_commit == commit)
+            rows.append(self.seen_from(commit, lineage))
+        known = set(chain)
+        return rows + [c for c in candidates if c.parent_commit not in known]
+
     def open_candidates(self, lineage: str) -> list[Revision]:
         """Candidates of a lineage that are not part of it, newest night and number first."""
         chain = set(self.chains[lineage])
@@ -220,7 +234,7 @@ def _chain(raw: dict[str, list[str]], commit: str) -> Iterable[str]:
 
 def _revision(row: list[str], raw: dict[str, list[str]]) -> Revision:
     commit, tree, parents, when, subject, body, block, plain, unfolded = row
-    parent = (parents.split() or [None])[0]
+    parent = parents.split()[0] if parents else None
     pairs = [line.partition(":") for line in unfolded.splitlines()]
     trailers = tuple((key, value.strip()) for key, _, value in pairs)
     return Revision(

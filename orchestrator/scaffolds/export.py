@@ -82,14 +82,18 @@ def _write(files: Mapping[str, bytes], root: Path, target: Path) -> None:
     for folder, _, _ in os.walk(part, topdown=False):
         os.chmod(folder, 0o555)
     if target.is_symlink() or target.exists():
-        # Moved aside rather than emptied: an episode may be reading from it.
-        os.rename(target, Path(tempfile.mkdtemp(prefix=".part-", dir=root)) / "tampered")
+        # Moved aside rather than emptied, as an episode may be reading from it; within the same
+        # folder, as a read-only folder cannot change parents.
+        os.rename(target, root / f"{part.name}-old")
     os.rename(part, target)
     for stale in root.glob(".part-*"):
         _remove(stale)
 
 
 def _remove(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+        return
     for folder, _, _ in os.walk(path):
         os.chmod(folder, 0o755)
     shutil.rmtree(path)

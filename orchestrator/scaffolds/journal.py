@@ -65,21 +65,42 @@ class Journal:
         self._path.unlink(missing_ok=True)
 
 
-def move_refs(git: Plumbing, intent: Intent) -> None:
+def move_refs(git: Plumbing, intent: Intent) -> bool:
     """Move every ref of an intent in one transaction; those already moved stay.
 
-    A ref that somebody else has moved meanwhile is left where it is, and the whole fails.
+    Returns:
+        False, with nothing moved, if somebody else has moved one of them meanwhile.
     """
     commands = []
     for ref, (old, new) in intent.refs.items():
-        status, out, _ = git.call("rev-parse", "--verify", "--quiet", ref)
-        if status or out.decode().strip() != new:
+        now = _resolve(git, ref)
+        if now == old:
             commands.append(f"update {ref} {new} {old or '0' * 40}\n")
+        elif now is None or not _contains(git, now, new):
+            return False
     if commands:
-        git.run("update-ref", "-m", intent.message, "--stdin", data="".join(commands).encode())
+        data = "".join(commands).encode()
+        git.run("update-ref", "--create-reflog", "-m", intent.message, "--stdin", data=data)
+    return True
+
+
+def withdraw_tags(git: Plumbing, intent: Intent) -> None:
+    """Take back the tags of an intent that cannot be carried out any more."""
+    for ref, (old, new) in intent.refs.items():
+        if old is None and ref.startswith("refs/tags/") and _resolve(git, ref) == new:
+            git.run("update-ref", "-d", ref, new)
 
 
 def drop_stale_locks(git: Plumbing, intent: Intent) -> None:
     """Remove the ref locks that a killed git left; the caller holds the store's own lock."""
     for ref in (*intent.refs, "HEAD"):
         (git.git_dir / f"{ref}.lock").unlink(missing_ok=True)
+
+
+def _resolve(git: Plumbing, ref: str) -> str | None:
+    status, out, _ = git.call("rev-parse", "--verify", "--quiet", ref)
+    return None if status else out.decode().strip()
+
+
+def _contains(git: Plumbing, tip: str, commit: str) -> bool:
+    return git.call("merge-base", "--is-ancestor", commit, tip)[0] == 0

@@ -36,7 +36,9 @@ def inverse_change(
         if now == new:
             changes[path] = old
             continue
-        merged = None if None in (now, new, old) else _merge(git, now or b"", new or b"", old or b"")
+        merged = (
+            None if None in (now, new, old) else _merge(git, now or b"", new or b"", old or b"")
+        )
         if merged is None:
             conflicts.append(path)
         else:

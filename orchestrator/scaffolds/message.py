@@ -11,11 +11,10 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
 
 from orchestrator.scaffolds.errors import StoreError
 from orchestrator.scaffolds.names import bank_slice
-from orchestrator.scaffolds.revision import KINDS, WORDS, Proposal, Verdict, VerdictWord
+from orchestrator.scaffolds.revision import KINDS, WORDS, Proposal, Verdict
 
 Trailers = Sequence[tuple[str, str]]
 
@@ -111,11 +110,10 @@ def verdict_trailers(verdict: Verdict) -> list[tuple[str, str]]:
     for value in (verdict.effect, verdict.p, verdict.cost, verdict.hours):
         if value is not None and not math.isfinite(value):
             raise StoreError(f"A verdict cannot hold {value}.", mend="Leave the figure out.")
-    low_high = verdict.interval
     rows: list[tuple[str, str | None]] = [
         ("Verdict", verdict.word),
         ("Effect", _number(verdict.effect, "+.2f", " points")),
-        ("Interval", f"{low_high[0]:+.2f} to {low_high[1]:+.2f} points" if low_high else None),
+        ("Interval", _range(verdict.interval)),
         ("P", _number(verdict.p, ".4g")),
         ("Pairs", _number(verdict.pairs, "d")),
         ("Bank-Slices", ", ".join(map(bank_slice, verdict.bank_slices))),
@@ -138,7 +136,7 @@ def read_verdict(trailers: Trailers) -> Verdict | None:
     if word not in WORDS:
         return None
     return Verdict(
-        word=cast(VerdictWord, word),
+        word=word,
         effect=_first_float(single.get("effect")),
         interval=_interval(single.get("interval")),
         p=_first_float(single.get("p")),
@@ -196,6 +194,10 @@ def _number(value: float | None, form: str, unit: str = "") -> str | None:
     return None if value is None else f"{value:{form}}{unit}"
 
 
+def _range(interval: tuple[float, float] | None) -> str | None:
+    return f"{interval[0]:+.2f} to {interval[1]:+.2f} points (95%)" if interval else None
+
+
 def _first_float(text: str | None) -> float | None:
     try:
         return float((text or "").split()[0])
@@ -204,13 +206,13 @@ def _first_float(text: str | None) -> float | None:
 
 
 def _int(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdecimal() else None
+    return int(text) if text and re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
 def _interval(text: str | None) -> tuple[float, float] | None:
-    low, to, high = (text or "").partition(" to ")
-    bounds = (_first_float(low), _first_float(high))
-    return (bounds[0], bounds[1]) if to and None not in bounds else None  # type: ignore[return-value]
+    low, _, high = (text or "").partition(" to ")
+    bounds = _first_float(low), _first_float(high)
+    return None if bounds[0] is None or bounds[1] is None else (bounds[0], bounds[1])
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ MAX_DEPTH = 4
 _LINEAGE = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _NIGHT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
 _SEGMENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_BANK_SLICE = re.compile(r"(?:propose|screen|confirm|report)/[a-z0-9][a-z0-9.-]{0,19}")
+_BANK_SLICE = re.compile(r"(?:propose|screen|confirm|report)(?:\[[0-9]{1,5}\])?")
 
 
 def lineage_name(name: str) -> str:
@@ -49,7 +49,7 @@ def night_id(night: str) -> str:
 
 
 def bank_slice(name: str) -> str:
-    """Return `name` if it names a slice of a bank, such as `confirm/3`; a list of seeds does not.
+    """Return `name` if it names a slice of a bank, such as `confirm[3]`; a list of seeds does not.
 
     Raises:
         BadName: It does not.
@@ -58,7 +58,8 @@ def bank_slice(name: str) -> str:
         return name
     raise BadName(
         f"{name!r} is not a bank slice.",
-        mend="Write <bank>/<slice>, such as confirm/3; seeds never go into a commit.",
+        mend="Write a bank's name, or confirm[3] for one of its slices; "
+        "seeds never go into a commit.",
     )
 
 

@@ -51,6 +51,9 @@ _CONFIG = {
 }
 
 
+_DISK_FULL = ("No space left", "write error", "couldn't write", "unable to write")
+
+
 class Plumbing:
     """Runs git commands on one repository.
 
@@ -140,13 +143,13 @@ class Plumbing:
         """Turn git's complaint into ours."""
         words = " ".join(err.split()) or "it said nothing"
         mend = "Run `git fsck` there; restore the folder from a copy if it finds damage."
-        if "No space left" in words or "write error" in words:
-            mend = "Free space on that disk and run the command again; nothing is half-done."
-        elif "Permission denied" in words or "insufficient permission" in words:
+        if "Permission denied" in words or "insufficient permission" in words:
             mend = "Give your user write permission there."
+        elif any(sign in words for sign in _DISK_FULL):
+            mend = "Free space on that disk and run the command again; what was begun is finished."
         elif "File exists" in words and ".lock" in words:
             mend = "If no git command is running there, remove the .lock file it names."
-        return StoreError(f"git {command} failed in {self.path}: {words}.", mend=mend)
+        return StoreError(f"git {command} failed in {self.path}: {words.rstrip('.')}.", mend=mend)
 
 
 def _wrapper(path: Path) -> git.Git:
@@ -171,7 +174,7 @@ def _environment(path: Path, git_dir: Path) -> dict[str, str]:
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
         "GIT_NAMESPACE": "",
         "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_GRAFT_FILE": os.devnull,
+        "GIT_GRAFT_FILE": str(git_dir / "slowwave" / "no-grafts"),
         "GIT_ATTR_NOSYSTEM": "1",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_SYSTEM": os.devnull,

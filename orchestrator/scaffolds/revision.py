@@ -52,7 +52,7 @@ class Verdict:
         interval: Lower and upper bound of the effect's 95% interval, in points.
         p: One-sided p-value of the confirmation (of the screen if it ended there).
         pairs: Pairs of episodes used.
-        bank_slices: `<bank>/<slice>` names such as `confirm/3`; never seeds.
+        bank_slices: Names such as `screen` and `confirm[3]`; never seeds.
         episodes: Episodes played for this verdict.
         tokens: Tokens used by them.
         cost: Money spent, in USD.

@@ -50,7 +50,7 @@ def tree_objects(blobs: Mapping[str, str]) -> Iterator[tuple[str, list[tuple[str
     entries = [("100644", blob, name) for name, blob in direct.items()]
     for name, inner in nested.items():
         tree = ""
-        for tree, rows in tree_objects(inner):  # noqa: B007 (the last one is the folder's own)
+        for tree, rows in tree_objects(inner):
             yield tree, rows
         entries.append(("40000", tree, name))
     # Git orders a folder as if its name ended with a slash.

@@ -13,16 +13,10 @@ NOTHING = "<|DONE|>"
 
 
 def log_turn(reading: Reading) -> str:
-    """The answer in LOG: note what was achieved and what has come into sight."""
-    if len(reading.observations) < 2 or "APPEND" not in reading.means.commands:
+    """The answer in LOG: note what was done and achieved, and what has come into sight."""
+    if len(reading.observations) < 2 or not reading.named:
         return NOTHING
-    before, after = (parse_view(text) for text in reading.observations[-2:])
-    progress, places = reading.means.file("progress"), reading.means.file("map")
-    notes = [
-        (progress, f"done {name}") for name in sorted(detect(before, reading.last_action, after))
-    ]
-    notes += [(places, text) for text in _sights(before, after, reading)]
-    wanted = [(file, text) for file, text in notes if file]
+    wanted = _wanted(reading)
     if not wanted:
         return NOTHING
     if reading.look_first and "SEARCH" in reading.means.commands:
@@ -34,16 +28,33 @@ def log_turn(reading: Reading) -> str:
 
 
 def lookups(reading: Reading, wants: Iterable[str]) -> list[str]:
-    """The commands that look up what PLAN needs to know."""
-    if "SEARCH" not in reading.means.commands:
-        return []
-    commands = []
-    progress, places = reading.means.file("progress"), reading.means.file("map")
-    if progress and not reading.knows_done:
-        commands.append(f"<|SEARCH|>{progress}|done<|END|>")
-    if places and not reading.knows_places and reading.beliefs.position is not None:
-        commands += [f"<|SEARCH|>{places}|{kind} at<|END|>" for kind in wants]
+    """The commands that the prompt advises, ``KIND`` standing for each kind that is wanted."""
+    commands: list[str] = []
+    for command in reading.advised:
+        if "KIND" in command:
+            commands += [command.replace("KIND", kind) for kind in wants]
+        else:
+            commands.append(command)
     return commands
+
+
+def _wanted(reading: Reading) -> list[tuple[str, str]]:
+    """Notes with the file each belongs to: its own file if the prompt names one, else the log."""
+    before, after = (parse_view(text) for text in reading.observations[-2:])
+    achieved = [f"done {name}" for name in sorted(detect(before, reading.last_action, after))]
+    sights = _sights(before, after, reading)
+    log = reading.named_file("log")
+    progress, places = reading.named_file("progress"), reading.named_file("map")
+    line = []
+    wanted = []
+    for file, notes in ((progress, achieved), (places, sights)):
+        if file:
+            wanted += [(file, note) for note in notes]
+        else:
+            line += notes
+    if log and (line or not reading.only_new):
+        wanted.append((log, "; ".join([reading.last_action, *line])))
+    return wanted
 
 
 def _sights(before: View, after: View, reading: Reading) -> list[str]:

@@ -38,6 +38,8 @@ _PAIR = re.compile(r"\((-?\d+), (-?\d+)\)")
 _RECENT = re.compile(r"^Recent actions: (.+)$", re.M)
 _WARNING = "going round in circles"
 _LOOK_FIRST = "search before you write"
+_ONLY_NEW = "only when something new"
+_ADVICE = re.compile(r"<\|(?:SEARCH|READ|TAIL|COUNT)\|>[^<\n]*<\|END\|>")
 _FILES = re.compile(r"^Memory files: (.+)$", re.M)
 _FORM = re.compile(r"<\|([A-Z_]+)\|>(?:([^<\n]*)<\|END\|>)?")
 
@@ -54,10 +56,6 @@ class Means:
     commands: frozenset[str]
     files: tuple[str, ...]
 
-    def file(self, word: str) -> str | None:
-        """The first file whose name contains a word."""
-        return next((name for name in self.files if word in name), None)
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -71,9 +69,10 @@ class Reading:
         turn: Turns of this phase already taken.
         looked: Results of memory commands, all of them, as one text.
         beliefs: The facts, for the game.
-        knows_done: A whole list of what is done was shown, so none need be looked up.
-        knows_places: A list of known places was shown.
+        named: Files that the prompt of this phase names, in its order.
+        advised: Read commands that the prompt of this phase spells out.
         look_first: The prompt asks to search before writing.
+        only_new: The prompt asks for a note only when something new has happened.
     """
 
     phase: str
@@ -83,9 +82,14 @@ class Reading:
     turn: int
     looked: str
     beliefs: Beliefs
-    knows_done: bool
-    knows_places: bool
+    named: tuple[str, ...]
+    advised: tuple[str, ...]
     look_first: bool
+    only_new: bool
+
+    def named_file(self, word: str) -> str | None:
+        """The first named file whose name contains a word."""
+        return next((name for name in self.named if word in name), None)
 
 
 def read_prompt(messages: Sequence[Message]) -> Reading:
@@ -96,17 +100,19 @@ def read_prompt(messages: Sequence[Message]) -> Reading:
     looked = "\n".join(said[1:])
     around = _OBSERVATION.sub("", prompt)
     last_action = _LAST_ACTION.search(prompt)
+    means = _means(system)
     return Reading(
         phase="LOG" if prompt.rfind("<|DONE|>") > prompt.rfind("<|ACTION|>") else "PLAN",
         observations=tuple(_OBSERVATION.findall(prompt)),
         last_action=last_action[1] if last_action else "",
-        means=_means(system),
+        means=means,
         turn=len(said) - 1,
         looked=looked,
         beliefs=_beliefs(around, looked),
-        knows_done="Done so far:" in around,
-        knows_places="Known places:" in around,
+        named=tuple(name for name in means.files if name in around),
+        advised=tuple(_ADVICE.findall(around)),
         look_first=_LOOK_FIRST in around.lower(),
+        only_new=_ONLY_NEW in around.lower(),
     )
 
 

@@ -211,6 +211,8 @@ def material_offers(scene: Scene, plan: Plan) -> Iterator[Offer]:
 
 def _nearest(scene: Scene, glyph: str, extra: float, goal: str) -> Iterator[Offer]:
     cells = scene.cells.get(glyph)
+    if cells and scene.fence:
+        cells = [cell for cell in cells if cell not in scene.fence]
     if cells:
         beside = scene.ways.beside
         price, action = min(beside(cell) for cell in cells)
@@ -222,7 +224,7 @@ def placing_offers(scene: Scene, plan: Plan) -> Iterator[Offer]:
     """Stones and furnaces for their own sake."""
     known = scene.known
     stone = scene.have("stone", 0)
-    if "place_stone" not in known and stone and scene.chance % 4 == 0:
+    if "place_stone" not in known and stone and scene.chance % 6 == 0:
         price, action = lay(scene, "place_stone")
         if price <= 2:
             yield price, action, "place_stone"

@@ -19,6 +19,17 @@ from orchestrator.models.heuristic.crafter.view import CENTRE, NEXT, STEP
 Answer = tuple[str, str]
 """An action and the goal it serves."""
 
+HURT = 4
+HURT_AT_NIGHT = 5
+HIDE = 4
+TIRED = 3
+TIRED_AT_NIGHT = 6
+NAP = 7
+SIT = 0
+
+_WORK = {"#": 1, "c": 1, "i": 1, "T": 1, "~": 2, ".": 0, ":": 0, "_": 0, "@": 0}
+"""Steps to hollow a cell out."""
+
 _TOWARDS_PLAYER = (">", "<", "v", "^")
 """How an arrow that comes from each direction looks."""
 
@@ -53,25 +64,40 @@ def dodge(scene: Scene) -> Answer | None:
 
 
 def recover(scene: Scene) -> Answer | None:
-    """Hides or keeps away from enemies while health is low."""
+    """Hides, rests or keeps away from enemies while health is low."""
     view = scene.view
-    if view.health > 4:
+    if view.health > HURT_AT_NIGHT or (not view.night and view.health > HURT):
         return None
-    starving = view.food == 0 or view.drink == 0
-    closed = enclosed(scene.grid, CENTRE)
-    if closed:
-        if starving or (view.health > 3 and min(view.food, view.drink) < 3):
-            return None
-        return ("sleep" if view.energy < 9 else "noop"), "rest"
+    fed = min(view.food, view.drink) > (2 if view.health > 3 else 0)
+    if enclosed(scene.grid, CENTRE):
+        return (("sleep" if view.energy < 9 else "noop"), "rest") if fed else None
     enemies = scene.nearest("ZK")
-    if not enemies:
-        return None
-    action = seal(scene, 3)
-    if action:
-        return action, "hide"
-    if view.health > 2 and scene.damage > 1:
+    blocked = _block(scene)
+    if blocked:
+        return blocked
+    if fed and (enemies or view.night):
+        action = seal(scene, 3)
+        if action:
+            return action, "hide"
+        if scene.pickaxe and view.health <= HIDE:
+            answer = _burrow(scene)
+            if answer:
+                return answer
+    if not enemies or (view.health > 2 and scene.damage > 1):
         return None
     return _flee(scene, enemies)
+
+
+def _block(scene: Scene) -> Answer | None:
+    """Sets a stone before a zombie that comes straight on."""
+    front = NEXT[scene.facing]
+    if (
+        scene.grid[front] in ".:_"
+        and scene.grid[front + STEP[scene.facing]] == "Z"
+        and scene.have("stone")
+    ):
+        return "place_stone", "block"
+    return None
 
 
 def _flee(scene: Scene, enemies: list[int]) -> Answer | None:
@@ -126,11 +152,19 @@ def _seal(
     return None
 
 
+def sit_out(scene: Scene) -> Answer | None:
+    """Stays in a closed room until it is day."""
+    view = scene.view
+    if not SIT or not view.night or min(view.food, view.drink) < 3 or not enclosed(scene.grid, CENTRE):
+        return None
+    return ("sleep" if view.energy < 9 else "noop"), "sit_out"
+
+
 def sleep(scene: Scene) -> Answer | None:
     """Goes to bed when it is time, inside four closed sides."""
     view = scene.view
-    tired = view.energy <= 3 or (view.night and view.energy <= 6)
-    early = view.energy <= 7 and "wake_up" not in scene.known
+    tired = view.energy <= TIRED or (view.night and view.energy <= TIRED_AT_NIGHT)
+    early = view.energy <= NAP and "wake_up" not in scene.known
     if not (tired or early) or min(view.food, view.drink) <= (0 if view.energy <= 1 else 2):
         return None
     if enclosed(scene.grid, CENTRE):
@@ -187,8 +221,8 @@ def _pocket(grid: str, cell: int, inside: int, side: int, pickaxe: int) -> int:
         return FAR
     work = 3
     for part in (cell, inside):
-        if grid[part] == "#" or (grid[part] == "c") or (grid[part] == "i" and pickaxe > 1):
-            work += 1
-        elif grid[part] not in ".:_@":
+        more = _WORK.get(grid[part], FAR)
+        if more >= FAR or (grid[part] == "i" and pickaxe < 2):
             return FAR
+        work += more
     return work

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from orchestrator.models.heuristic.crafter import craft, danger, living
+from orchestrator.models.heuristic.crafter import craft, danger, living, plants
 from orchestrator.models.heuristic.crafter.beliefs import NOTHING_KNOWN, Beliefs
 from orchestrator.models.heuristic.crafter.craft import Offer, Plan
 from orchestrator.models.heuristic.crafter.explore import explore
@@ -13,6 +13,8 @@ from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import View
 
 FULL_ENERGY = 9
+SEARCH = 14
+"""What finding water or a cow is taken to cost when none is known."""
 PATIENCE = 14
 """Offers dearer than this are worth less than looking round elsewhere."""
 
@@ -46,13 +48,27 @@ def decide(view: View, beliefs: Beliefs = NOTHING_KNOWN) -> Decision:
     crafted = craft.make(scene, plan)
     if crafted:
         return Decision(crafted[1], crafted[2], wants)
-    answer = danger.sleep(scene)
+    answer = danger.sit_out(scene) or danger.sleep(scene)
     if answer and min(view.food, view.drink) > 0:
         return Decision(*answer, wants)
     best = min(_offers(scene, plan, wants), default=None)
+    need = _search_first(scene)
+    if need and (not best or best[0] > need[0]):
+        return Decision(explore(scene, (need[1],)), f"find_{need[1]}", wants)
     if best and best[0] < PATIENCE and best[1] != "noop":
         return Decision(best[1], best[2], wants)
     return Decision(explore(scene, wants), "explore", wants)
+
+
+def _search_first(scene: Scene) -> tuple[float, str] | None:
+    """The price of looking for water or food that is neither in view nor remembered."""
+    view = scene.view
+    needs = []
+    if view.drink <= 4 and "~" not in scene.cells and not scene.remembered("water"):
+        needs.append((SEARCH - living.urgency(view.drink), "water"))
+    if view.food <= 4 and "C" not in scene.cells and not scene.remembered("cow"):
+        needs.append((SEARCH - living.urgency(view.food), "cow"))
+    return min(needs, default=None)
 
 
 def _offers(scene: Scene, plan: Plan, wants: tuple[str, ...]) -> Iterator[Offer]:
@@ -61,7 +77,7 @@ def _offers(scene: Scene, plan: Plan, wants: tuple[str, ...]) -> Iterator[Offer]
     yield from craft.placing_offers(scene, plan)
     yield from living.drink_offers(scene)
     yield from living.food_offers(scene)
-    yield from living.plant_offers(scene)
+    yield from plants.plant_offers(scene)
     yield from living.hunt_offers(scene)
     yield from _remembered_offers(scene, wants)
 

@@ -8,6 +8,8 @@ from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import NEXT
 
 _AHEAD = ((-12, 0), (12, 0), (0, -12), (0, 12))
+GROWS_WITHIN = 18
+LEASH = 12
 _MINERALS = frozenset(("stone", "coal", "iron", "diamond"))
 
 
@@ -39,6 +41,7 @@ def _by_sector(scene: Scene, wants: tuple[str, ...]) -> str | None:
             rocks.add(sector(place))
     best = 10**6
     goal = None
+    plant = scene.remembered("sapling") if "eat_plant" not in scene.known else None
     for radius in (2, 8):
         for sx in range(max(-3, here[0] - radius), min(3, here[0] + radius) + 1):
             for sy in range(max(-4, here[1] - radius), min(4, here[1] + radius) + 1):
@@ -48,6 +51,8 @@ def _by_sector(scene: Scene, wants: tuple[str, ...]) -> str | None:
                 cost = abs(dx) + abs(dy)
                 if (sx, sy) in lakes:
                     cost += 6
+                if plant and abs(dx - plant[1]) + abs(dy - plant[2]) > GROWS_WITHIN:
+                    cost += LEASH
                 if rocky:
                     cost -= 6 * ((sx, sy) in rocks)
                     for n in ((sx - 1, sy), (sx + 1, sy), (sx, sy - 1), (sx, sy + 1)):

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.models.heuristic.crafter.craft import Offer, lay
-from orchestrator.models.heuristic.crafter.navigate import FAR, MOVES
+from orchestrator.models.heuristic.crafter.craft import Offer
+from orchestrator.models.heuristic.crafter.navigate import FAR
 from orchestrator.models.heuristic.crafter.scene import Scene
-from orchestrator.models.heuristic.crafter.view import NEXT, STEP
 
 COW_HEALTH = 3
 ZOMBIE_HEALTH = 5
 
 
-def _urgency(level: int) -> float:
+def urgency(level: int) -> float:
     """What hunger or thirst is worth in steps."""
     if level <= 3:
         return 60 - 10 * level
@@ -30,7 +29,7 @@ def drink_offers(scene: Scene) -> Iterator[Offer]:
         return
     if level > 6 and "collect_drink" in scene.known:
         return
-    worth = _urgency(level)
+    worth = urgency(level)
     cells = scene.cells.get("~")
     if cells:
         price, action = min(map(scene.ways.beside, cells))
@@ -47,7 +46,7 @@ def drink_offers(scene: Scene) -> Iterator[Offer]:
 def food_offers(scene: Scene) -> Iterator[Offer]:
     """Cows and ripe plants: eaten when hungry, or for the first time."""
     level = scene.view.food
-    worth = _urgency(level)
+    worth = urgency(level)
     ripe = scene.cells.get("P")
     if ripe and (level <= 6 or "eat_plant" not in scene.known):
         price, action = min(map(scene.ways.beside, ripe))
@@ -67,26 +66,6 @@ def food_offers(scene: Scene) -> Iterator[Offer]:
         if far:
             price, action = scene.ways.towards(far[1], far[2])
             yield price + hits + 3 - worth, action, "eat_cow"
-
-
-def plant_offers(scene: Scene) -> Iterator[Offer]:
-    """Looking for a sapling in the grass, and planting it."""
-    known = scene.known
-    if scene.have("sapling"):
-        if "place_plant" not in known:
-            price, action = lay(scene, "place_plant")
-            if price < FAR:
-                yield price, action, "place_plant"
-        return
-    if "collect_sapling" not in known:
-        if scene.front == ".":
-            yield 6, "do", "collect_sapling"
-            return
-        for side in range(4):
-            cell = NEXT[side]
-            if scene.grid[cell] in ".:_" and scene.grid[cell + STEP[side]] == ".":
-                yield 7, MOVES[side], "collect_sapling"
-                return
 
 
 def hunt_offers(scene: Scene) -> Iterator[Offer]:

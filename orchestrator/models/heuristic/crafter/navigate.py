@@ -212,9 +212,22 @@ def enclosed(grid: str, cell: int, filled: tuple[int, ...] = (), limit: int = 6)
         if len(near) < 4:
             return False
         for beside in near:
-            if beside not in seen and grid[beside] not in "#~TcidtfLXpP":
+            if beside not in seen and (
+                grid[beside] not in "#TcidtfXpP~L"
+                or (grid[beside] in "~L" and _shot_over(grid, beside, beside - inside))
+            ):
                 if len(room) >= limit or grid[beside] not in ".:_@":
                     return False
                 seen.add(beside)
                 room.append(beside)
     return True
+
+
+def _shot_over(grid: str, cell: int, step: int) -> bool:
+    """Whether an arrow could come across water or lava: skeletons live on paths."""
+    while grid[cell] in "~L":
+        following = cell + step
+        if following not in AROUND[cell]:
+            return grid[cell] == "L"
+        cell = following
+    return grid[cell] in "_K<>^v"

@@ -6,6 +6,7 @@ step was taken, and most of what was achieved, can be told exactly from the two 
 
 from __future__ import annotations
 
+from orchestrator.models.heuristic.crafter.navigate import AROUND
 from orchestrator.models.heuristic.crafter.view import DIRECTIONS, NEXT, WALKABLE, View
 
 _MAX = 9
@@ -38,6 +39,7 @@ def detect(before: View, action: str, after: View) -> frozenset[str]:
         return frozenset(found)
     front = before.grid[NEXT[before.facing]]
     then = after.grid[NEXT[before.facing]]
+    near = {then, *(after.grid[cell] for cell in AROUND[NEXT[before.facing]])}
     gain = {
         item: after.inventory.get(item, 0) - before.inventory.get(item, 0)
         for item in {*before.inventory, *after.inventory}
@@ -46,13 +48,13 @@ def detect(before: View, action: str, after: View) -> frozenset[str]:
         found.update(f"collect_{item}" for item, more in gain.items() if more > 0)
         if front == "~":
             found.add("collect_drink")
-        elif front == "C" and after.food > before.food:
+        elif front == "C" and (after.food > before.food or "C" not in near):
             found.add("eat_cow")
         elif front == "P" and then == "p":
             found.add("eat_plant")
-        elif front == "Z" and then != "Z" and _gone(before, after, "Z"):
+        elif front == "Z" and "Z" not in near:
             found.add("defeat_zombie")
-        elif front == "K" and then != "K" and _gone(before, after, "K"):
+        elif front == "K" and "K" not in near:
             found.add("defeat_skeleton")
     elif action.startswith("make_") and gain.get(action[5:], 0) > 0:
         found.add(action)
@@ -60,6 +62,3 @@ def detect(before: View, action: str, after: View) -> frozenset[str]:
         found.add(action)
     return frozenset(found)
 
-
-def _gone(before: View, after: View, glyph: str) -> bool:
-    return after.grid.count(glyph) < before.grid.count(glyph)

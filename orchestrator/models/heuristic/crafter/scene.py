@@ -6,9 +6,10 @@ from functools import cached_property
 from zlib import crc32
 
 from orchestrator.models.heuristic.crafter.beliefs import Beliefs
-from orchestrator.models.heuristic.crafter.navigate import NEAR, Ways
+from orchestrator.models.heuristic.crafter.navigate import AROUND, FAR, NEAR, Ways
 from orchestrator.models.heuristic.crafter.view import CELLS, HEIGHT, NEXT, WIDTH, View
 
+NIGHT_GRASS = 2
 SWORDS = (("iron_sword", 5), ("stone_sword", 3), ("wood_sword", 2))
 PICKAXES = (("iron_pickaxe", 3), ("stone_pickaxe", 2), ("wood_pickaxe", 1))
 TOOLS = (
@@ -91,21 +92,33 @@ class Scene:
         return known
 
     @cached_property
+    def fence(self) -> set[int]:
+        """Cells beside a sapling, which stay closed until it is ripe."""
+        return {near for plant in self.cells.get("p", ()) for near in AROUND[plant]}
+
+    @cached_property
     def ways(self) -> Ways:
         """Ways through the view."""
         careful: dict[int, int] = {}
+        if self.view.night:
+            careful = {cell: NIGHT_GRASS for cell in range(CELLS) if self.grid[cell] == "."}
+        for cell in self.fence:
+            careful[cell] = 3 if self.grid[cell] in ".:_@" else FAR
         for glyph, radius in (("Z", 2), ("K", 3)):
+            dread = 2 if self.view.health > 5 else 4
             for enemy in self.cells.get(glyph, ()):
                 ex, ey = enemy % WIDTH, enemy // WIDTH
                 for cell in range(CELLS):
                     if abs(cell % WIDTH - ex) + abs(cell // WIDTH - ey) <= radius:
-                        careful[cell] = 2
+                        careful[cell] = careful.get(cell, 0) + dread
         return Ways(self.view, self.pickaxe, careful)
 
     @cached_property
     def chance(self) -> int:
         """A number that only depends on what is seen: the same scene, the same number."""
-        return crc32(self.grid.encode())
+        view = self.view
+        vitals = f"{view.health}{view.food}{view.drink}{view.energy}"
+        return crc32(f"{vitals}{self.grid}".encode())
 
     @cached_property
     def table_near(self) -> bool:

@@ -1,0 +1,85 @@
+"""Play jobs as Prefect tasks, in parallel processes.
+
+An episode that the machinery lost is retried; if it stays lost it comes back as a
+`MissingEpisode`, and the others are not held up. What is already in the store is not even
+submitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from prefect import task
+from prefect.futures import PrefectFuture, as_completed
+from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
+
+from orchestrator.episodes.job import EpisodeJob, run_job
+from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.episodes.store import EpisodeStore
+from orchestrator.errors import InfrastructureError
+
+Progress = Callable[[str, int, int], None]
+Outcome = EpisodeResult | MissingEpisode
+
+RETRIES = 2
+RETRY_SECONDS = 2
+
+
+def processes(workers: int) -> TaskRunner[PrefectFuture[Any]]:
+    """A task runner with that many processes, started once for a whole flow."""
+    return cast(TaskRunner[PrefectFuture[Any]], ProcessPoolTaskRunner(max_workers=workers))
+
+
+@task(
+    name="play episode",
+    task_run_name="{label} seed {seed}",
+    retries=RETRIES,
+    retry_delay_seconds=RETRY_SECONDS,
+    persist_result=False,
+)
+def play_episode(job: EpisodeJob, seed: int, label: str) -> EpisodeResult:
+    """One episode, in whatever process the task runner gives it."""
+    return run_job(job)
+
+
+def play_all(jobs: Sequence[EpisodeJob], label: str, progress: Progress) -> list[Outcome]:
+    """Play what is not in the store yet; call inside a flow whose task runner has processes.
+
+    Args:
+        jobs: The episodes wanted.
+        label: What they are for.
+        progress: Told how many of them are there.
+
+    Returns:
+        One outcome per job, in the jobs' order.
+
+    Raises:
+        SlowwaveError: A failure that is no matter of one episode, such as a spent budget.
+    """
+    outcomes: dict[int, Outcome] = {}
+    futures: dict[PrefectFuture[EpisodeResult], int] = {}
+    for number, job in enumerate(jobs):
+        found = EpisodeStore(job.artifacts).get(job.spec.key)
+        if found is not None:
+            outcomes[number] = found
+        else:
+            futures[play_episode.submit(job, job.spec.seed, label)] = number
+    progress(label, len(outcomes), len(jobs))
+    for future in as_completed(list(futures)):
+        number = futures[future]
+        outcomes[number] = _outcome(future, jobs[number])
+        progress(label, len(outcomes), len(jobs))
+    return [outcomes[number] for number in range(len(jobs))]
+
+
+def _outcome(future: PrefectFuture[EpisodeResult], job: EpisodeJob) -> Outcome:
+    try:
+        return future.result()
+    except InfrastructureError as error:
+        return MissingEpisode(
+            key=job.spec.key,
+            seed=job.spec.seed,
+            error=type(error).__name__,
+            message=str(error),
+        )

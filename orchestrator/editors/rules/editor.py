@@ -1,0 +1,73 @@
+"""Picks the next edit: the one whose symptom the metrics show, heaviest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from orchestrator.editors.base import Brief, Draft
+from orchestrator.editors.rules.catalogue import Edit, EditNotApplicable, read_catalogue
+from orchestrator.episodes.spec import EpisodeResult
+from orchestrator.scaffolds.revision import Proposal
+
+UNCALLED = 0.25
+"""How much an edit's weight counts when its symptom is absent: it is tried last."""
+
+
+class RulesEditor:
+    """The deterministic editor.
+
+    Args:
+        catalogues: Folder with one folder of edits per environment family.
+    """
+
+    name = "rules"
+
+    def __init__(self, catalogues: Path) -> None:
+        self._catalogues = catalogues
+
+    def propose(self, brief: Brief) -> Draft | None:
+        """The most called-for edit that fits and was not tried before; see `Brief`."""
+        means = mean_metrics(brief.episodes)
+        tried = {view.subject for view in brief.history} | set(brief.lineage)
+        edits = read_catalogue(self._catalogues / brief.environment)
+        subjects = {edit.name: edit.text.subject for edit in edits}
+        for edit in sorted(edits, key=lambda edit: (-urgency(edit, means), edit.name)):
+            needs = {subjects[name] for name in edit.text.requires}
+            if edit.text.subject in tried or not needs <= set(brief.lineage):
+                continue
+            try:
+                changes = edit.apply(brief.files)
+            except EditNotApplicable:
+                continue
+            return Draft(changes, _proposal(edit, means))
+        return None
+
+
+def mean_metrics(episodes: Sequence[EpisodeResult]) -> dict[str, float]:
+    """Mean of each metric over the episodes in which it is defined; 0 where it never is."""
+    means: dict[str, float] = {}
+    for name in sorted({name for episode in episodes for name in episode.metrics}):
+        values = [episode.metrics.get(name) for episode in episodes]
+        present = [value for value in values if value is not None]
+        means[name] = sum(present) / len(present) if present else 0.0
+    return means
+
+
+def urgency(edit: Edit, means: Mapping[str, float]) -> float:
+    """How much the metrics call for an edit, in [0, 1]."""
+    symptom = edit.text.symptom
+    called = means.get(symptom.metric, 0.0) > symptom.above
+    return edit.text.weight * (1.0 if called else UNCALLED)
+
+
+def _proposal(edit: Edit, means: Mapping[str, float]) -> Proposal:
+    text = edit.text
+    return Proposal(
+        subject=text.subject,
+        summary=text.summary,
+        rationale=text.rationale.format_map(means),
+        expected_effect=text.expected_effect,
+        kind=text.kind,
+        editor=RulesEditor.name,
+    )

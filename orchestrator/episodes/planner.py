@@ -1,0 +1,148 @@
+"""From a workspace's configuration and a scaffold to jobs, one per seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import envs.registry
+from agents.manifest import FILE as MANIFEST
+from agents.manifest import Budgets, read_manifest
+from agents.tables import TableError
+from orchestrator.config import Config
+from orchestrator.episodes.job import EpisodeJob
+from orchestrator.episodes.spec import EpisodeSpec
+from orchestrator.models.broker import Broker
+from orchestrator.models.heuristic import make_heuristic
+from orchestrator.models.ledger import Limits
+from orchestrator.sandbox import make_sandbox
+from orchestrator.sandbox.base import SandboxLimits
+from orchestrator.scaffolds.check import check_folder
+from orchestrator.scaffolds.fault import Fault, raise_for_faults
+
+
+@dataclass(frozen=True)
+class EpisodePlanner:
+    """Makes jobs that differ only in scaffold and seed.
+
+    Attributes:
+        config: The workspace's configuration.
+        artifacts: The artifacts folder.
+        environment: Environment id with version.
+        versions: Package versions on which its stream depends.
+        steps: Step limit.
+        models: Fingerprint of each role's model.
+        agent: Fingerprint of the code in the sandbox.
+        night: Id of the night that pays; empty outside one.
+        started_at: When that night started, in seconds since the epoch.
+    """
+
+    config: Config
+    artifacts: Path
+    environment: str
+    versions: dict[str, str]
+    steps: int
+    models: dict[str, str]
+    agent: str
+    night: str = ""
+    started_at: float | None = None
+
+    @classmethod
+    def make(
+        cls,
+        config: Config,
+        artifacts: Path,
+        environment: str,
+        *,
+        steps: int | None,
+        night: str = "",
+        started_at: float | None = None,
+    ) -> EpisodePlanner:
+        """Look up everything that all jobs share.
+
+        Raises:
+            UnknownEnvironment: There is no such environment.
+            MissingKey: A model's key is not there.
+        """
+        name = envs.registry.resolve(environment)
+        game = envs.registry.make(name)
+        with Broker(config.models, factories={"heuristic": make_heuristic}) as broker:
+            fingerprints = {str(role): text for role, text in broker.fingerprints().items()}
+        sandbox = make_sandbox(config.sandbox, artifacts)
+        return cls(
+            config=config,
+            artifacts=artifacts,
+            environment=name,
+            versions=dict(game.versions),
+            steps=steps or game.default_steps,
+            models=fingerprints,
+            agent=sandbox.fingerprint,
+            night=night,
+            started_at=started_at,
+        )
+
+    def jobs(
+        self, scaffold: Path, tree: str, seeds: Iterable[int], *, replicate: int = 0
+    ) -> list[EpisodeJob]:
+        """One job per seed for a scaffold's folder, whose tree hash is known."""
+        budgets = self._budgets(scaffold)
+        ceilings, budget = self.config.ceilings, self.config.budget
+        limits = Limits(money_usd=budget.money_usd, tokens=budget.tokens, hours=budget.hours)
+        sandbox_limits = SandboxLimits(
+            memory_bytes=ceilings.memory_mb << 20, step_seconds=ceilings.step_seconds
+        )
+        return [
+            EpisodeJob(
+                spec=EpisodeSpec(
+                    environment=self.environment,
+                    versions=self.versions,
+                    seed=seed,
+                    replicate=replicate,
+                    steps=self.steps,
+                    tree=tree,
+                    budgets=budgets,
+                    models=self.models,
+                    agent=self.agent,
+                ),
+                scaffold=scaffold,
+                artifacts=self.artifacts,
+                models=self.config.models,
+                sandbox=self.config.sandbox,
+                night=self.night,
+                started_at=self.started_at,
+                limits=limits if self.night else None,
+                sandbox_limits=sandbox_limits,
+            )
+            for seed in seeds
+        ]
+
+    def shorter(self, steps: int) -> EpisodePlanner:
+        """The same with another step limit."""
+        return EpisodePlanner(**{**self.__dict__, "steps": steps})
+
+    def _budgets(self, scaffold: Path) -> Budgets:
+        manifest = read_manifest((scaffold / MANIFEST).read_text(encoding="utf-8"))
+        ceilings = self.config.ceilings
+        return manifest.budgets.capped(
+            Budgets(**{name: getattr(ceilings, name) for name in Budgets.model_fields})
+        )
+
+
+def check_scaffold_folder(folder: Path) -> None:
+    """Refuse a folder that is no valid scaffold.
+
+    Raises:
+        NoStore: There is no such folder.
+        BrokenScaffold: Names the file, the line and the mend of each fault.
+    """
+    raise_for_faults(check_folder(folder, validate_manifest=manifest_faults), str(folder))
+
+
+def manifest_faults(text: str) -> list[Fault]:
+    """The faults of a manifest in the form of the other static checks."""
+    try:
+        read_manifest(text)
+    except TableError as error:
+        return [Fault(MANIFEST, one.line, one.message, one.mend) for one in error.faults]
+    return []

@@ -1,0 +1,370 @@
+"""What a night does.
+
+    the champion plays the propose bank
+    the editor proposes a candidate           ─┐
+    static checks and a smoke episode          │  until a budget is spent, the editor has
+    the gate: screen, then confirm             │  nothing left, or nothing was accepted
+    accepted: the lineage advances            ─┘  for a while
+    first and last champion play the sealed report bank
+
+Every step's result is kept: episodes by key, candidates and verdicts in git, rounds in the night's
+record. A night that was killed is run again from its record; what is there is not done twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from orchestrator.config import Config
+from orchestrator.editors.base import Brief, Draft, ScaffoldEditor
+from orchestrator.episodes.job import EpisodeJob
+from orchestrator.episodes.planner import EpisodePlanner
+from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.gate.account import Confirmation
+from orchestrator.gate.banks import SeedBanks
+from orchestrator.gate.banks_file import BankSizes, open_banks
+from orchestrator.gate.budget import ErrorBudget
+from orchestrator.gate.evidence import PairedScores
+from orchestrator.gate.protocol import AcceptanceRule, Need
+from orchestrator.gate.rules import rule_from_name
+from orchestrator.gate.trial import judge, verdict_of
+from orchestrator.models.errors import BudgetExhausted
+from orchestrator.night_record import NightRecord, ReportScores, Round, save_record
+from orchestrator.scaffolds.revision import Revision
+from orchestrator.scaffolds.revision import Verdict as CommitVerdict
+from orchestrator.scaffolds.store import ScaffoldStore
+from orchestrator.screening import refusal_of
+from orchestrator.tracking import Tracker
+from orchestrator.workspace import Workspace
+
+Played = Sequence[EpisodeResult | MissingEpisode]
+
+
+class EpisodeRunner(Protocol):
+    """Plays jobs, in any order and number at once; finished ones come from the store."""
+
+    def __call__(self, jobs: Sequence[EpisodeJob], label: str) -> Played:
+        """One entry per job, in the jobs' order."""
+
+
+class Listener(Protocol):
+    """Told what happens, for progress on a screen."""
+
+    def say(self, text: str) -> None:
+        """One line for a person."""
+
+
+@dataclass
+class Night:
+    """One run of loop 1 on one lineage.
+
+    Attributes:
+        workspace: Where it all lies.
+        record: The night's record; a fresh one, or that of a night to go on with.
+        editor: Who proposes.
+        play: Who plays episodes.
+        tracker: Where results are tracked.
+        listener: Who is told.
+    """
+
+    workspace: Workspace
+    record: NightRecord
+    editor: ScaffoldEditor
+    play: EpisodeRunner
+    tracker: Tracker
+    listener: Listener
+    _store: ScaffoldStore = field(init=False)
+    _planner: EpisodePlanner = field(init=False)
+    _banks: SeedBanks = field(init=False)
+    _sizes: BankSizes = field(init=False)
+    _rule: AcceptanceRule = field(init=False)
+    _budget: ErrorBudget = field(init=False)
+    _run_id: str = field(init=False)
+
+    def run(self) -> NightRecord:
+        """The whole night; returns its finished record."""
+        self._prepare()
+        try:
+            self._improve()
+        except BudgetExhausted as spent:
+            self.record = self.record.stopped(str(spent))
+        if not self.record.stop_reason:
+            raise AssertionError("a night ends for a reason")
+        self._save()
+        self.listener.say(f"No more candidates: {self.record.stop_reason}")
+        self._report_scores()
+        return self.record
+
+    # --- the loop ---------------------------------------------------------------------------
+
+    def _improve(self) -> None:
+        config = self.config.night
+        for number in range(1, config.candidates + 1):
+            reason = self._reason_to_stop(number)
+            if reason:
+                self.record = self.record.stopped(reason)
+                return
+            if self.record.round(number) is not None:
+                continue
+            candidate = self._candidate(number)
+            if candidate is None:
+                self.record = self.record.stopped("the editor has nothing left to try")
+                return
+            self._judge(number, candidate)
+        self.record = self.record.stopped(f"{config.candidates} candidates were tried")
+
+    def _reason_to_stop(self, number: int) -> str:
+        patience, hours = self.config.night.patience, self.config.budget.hours
+        recent = [one.decision for one in self.record.rounds][-patience:]
+        fresh = number > len(self.record.rounds)
+        if fresh and len(recent) == patience and "accept" not in recent:
+            return f"nothing was accepted in {patience} candidates"
+        if hours is not None and time.time() - self.record.started_at > hours * 3600:
+            return f"the night's {hours:g} hours are over"
+        return ""
+
+    def _candidate(self, number: int) -> Revision | None:
+        """The night's n-th candidate: the one proposed before a crash, or a new one."""
+        name = f"{self.record.id}/{number}"
+        for revision in self._store.history(self.record.lineage, include_candidates=True):
+            if revision.candidate == name:
+                return revision
+        champion = self._store.champion(self.record.lineage)
+        self.listener.say(f"Candidate {number}: reading how {champion.name} plays")
+        episodes = self._play_revision(champion, self._banks.seeds("propose", self._sizes.propose))
+        draft = self.editor.propose(self._brief(champion, episodes))
+        return None if draft is None else self._commit(number, champion, draft)
+
+    def _brief(self, champion: Revision, episodes: Played) -> Brief:
+        lineage = self._store.history(self.record.lineage)
+        everything = self._store.history(self.record.lineage, include_candidates=True)
+        return Brief(
+            environment=self.record.environment.partition("-v")[0],
+            files=self._store.read_files(champion),
+            episodes=[one for one in episodes if isinstance(one, EpisodeResult)],
+            history=[one.editor_view() for one in everything if one.candidate],
+            lineage=[one.subject for one in reversed(lineage)],
+        )
+
+    def _commit(self, number: int, champion: Revision, draft: Draft) -> Revision:
+        tree = self._store.write_tree(champion.tree, draft.changes)
+        return self._store.propose(
+            self.record.lineage,
+            night=self.record.id,
+            number=number,
+            tree=tree,
+            parent=champion,
+            proposal=draft.proposal,
+        )
+
+    # --- judging ----------------------------------------------------------------------------
+
+    def _judge(self, number: int, candidate: Revision) -> None:
+        """Refuse, or have the gate decide; then write the verdict down everywhere."""
+        self.listener.say(f"Candidate {number}: {candidate.subject}")
+        champion = self._store.revision(candidate.parent_commit or "")
+        entry = Round.of(number, candidate, champion)
+        refusal = self._refusal(candidate)
+        entry = entry.refused(refusal) if refusal else self._gate(entry, candidate, champion)
+        entry = self._track(entry, candidate, champion)
+        recorded = self._store.record(candidate, commit_verdict(entry, self._planner.models))
+        if entry.decision == "accept":
+            accepted = self._store.accept(recorded)
+            entry = entry.model_copy(update={"name": accepted.name})
+        self.record = self.record.with_round(entry)
+        self._save()
+        self.listener.say(f"  {entry.decision}: {entry.reason}")
+
+    def _refusal(self, candidate: Revision) -> str:
+        """Why the candidate does not get to the gate; empty if it does."""
+        smoke = self._planner.shorter(self.config.night.smoke_steps)
+        folder = self._store.export(candidate.tree, self._revisions)
+        seed = self._banks.seeds("propose", 1)
+
+        def play_smoke() -> EpisodeResult | MissingEpisode:
+            jobs = smoke.jobs(folder, candidate.tree, seed)
+            return self.play(jobs, f"smoke {candidate.name}")[0]
+
+        ceiling = self.config.ceilings.override_rate
+        return refusal_of(folder, play_smoke, self.workspace.artifacts, ceiling)
+
+    def _gate(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
+        needed: dict[str, EpisodeResult] = {}
+
+        def play_pairs(need: Need, slice_index: int) -> PairedScores:
+            seeds = self._banks.seeds(need.stage, need.pairs, slice_index)
+            label = f"{need.stage} {len(seeds)}"
+            old = self._play_revision(champion, seeds, label)
+            new = self._play_revision(candidate, seeds, label)
+            for one in (*old, *new):
+                if isinstance(one, EpisodeResult):
+                    needed[one.key] = one
+            return PairedScores(
+                seeds=seeds,
+                champion=tuple(map(percent, old)),
+                candidate=tuple(map(percent, new)),
+            )
+
+        confirmation = Confirmation(
+            self.record.id, self.record.environment, candidate.tree, champion.tree
+        )
+        trial = judge(self._rule, confirmation, self._budget, play_pairs)
+        # What earlier rounds already needed was not played for this one.
+        fresh = [one for key, one in needed.items() if key not in self.record.judged_episodes]
+        verdict = verdict_of(
+            trial,
+            self._rule,
+            episodes=len(fresh),
+            tokens=sum(one.tokens for one in fresh),
+            money_usd=sum(one.money_usd for one in fresh),
+            hours=sum(one.seconds for one in fresh) / 3600,
+        )
+        return entry.judged(verdict, tuple(needed.values()))
+
+    def _track(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
+        verdict = entry.verdict.model_dump() if entry.verdict else {}
+        numbers = {name: value for name, value in verdict.items() if isinstance(value, float)}
+        run = self.tracker.candidate(
+            self._run_id,
+            self.record.id,
+            entry.number,
+            parameters={
+                "subject": entry.subject,
+                "kind": entry.kind,
+                "tree": entry.tree,
+                "parent": entry.parent,
+                "decision": entry.decision,
+            },
+            metrics={**numbers, **{f"candidate.{k}": v for k, v in entry.metrics_after.items()}},
+            texts={
+                "candidate.diff": self._store.diff(champion, candidate),
+                "verdict.json": entry.model_dump_json(indent=1, exclude={"episodes"}),
+            },
+        )
+        return entry.model_copy(update={"mlflow_run": run})
+
+    # --- the report bank --------------------------------------------------------------------
+
+    def _report_scores(self) -> None:
+        """First and last champion on the sealed bank; read only now that the night is over."""
+        seeds = self._banks.seeds("report", self._sizes.report)
+        first = self._store.revision(self.record.first)
+        last = self._store.champion(self.record.lineage)
+        self.listener.say(f"Report bank: {first.name} and {last.name}")
+        old = self._play_revision(first, seeds, "report")
+        new = old if first.tree == last.tree else self._play_revision(last, seeds, "report")
+        scores = ReportScores(
+            first=first.name,
+            last=last.name,
+            scores=PairedScores(
+                seeds=seeds,
+                champion=tuple(map(percent, old)),
+                candidate=tuple(map(percent, new)),
+            ),
+        )
+        self.record = self.record.finished(scores, last.tree)
+        self._save()
+        self.tracker.metrics(self._run_id, scores.summary())
+        self.tracker.finish(self._run_id, {"night.json": self.record.model_dump(mode="json")})
+
+    # --- shared -----------------------------------------------------------------------------
+
+    @property
+    def config(self) -> Config:
+        """The configuration the night was started with."""
+        return self.record.config
+
+    @property
+    def _revisions(self) -> Path:
+        return self.workspace.artifacts / "revisions"
+
+    def _prepare(self) -> None:
+        artifacts, config = self.workspace.artifacts, self.config
+        self._store = self.workspace.scaffolds
+        self._store.ensure_clean()
+        self._planner = EpisodePlanner.make(
+            config,
+            artifacts,
+            self.record.environment,
+            steps=config.night.steps,
+            night=self.record.id,
+            started_at=self.record.started_at,
+        )
+        path = artifacts / "banks" / f"{self.record.environment}.json"
+        self._banks, self._sizes = open_banks(
+            path, self.record.environment, config.root_seed, config.banks
+        )
+        self._rule = make_rule(config)
+        self._budget = ErrorBudget(self.workspace.ledger, config.gate.night_alpha)
+        self._save()
+        self._run_id = self.tracker.night(
+            self.record.id,
+            {
+                "lineage": self.record.lineage,
+                "environment": self.record.environment,
+                "steps": self._planner.steps,
+                "rule": self._rule.name,
+                "editor": self.editor.name,
+                **{f"model.{role}": name for role, name in self._planner.models.items()},
+            },
+        )
+
+    def _play_revision(
+        self, revision: Revision, seeds: Sequence[int], label: str = "propose"
+    ) -> Played:
+        folder = self._store.export(revision.tree, self._revisions)
+        jobs = self._planner.jobs(folder, revision.tree, seeds)
+        return self.play(jobs, f"{label} · {revision.name}")
+
+    def _save(self) -> None:
+        save_record(self.workspace.night_folder(self.record.id), self.record)
+
+
+def percent(played: EpisodeResult | MissingEpisode) -> float | None:
+    """Progression in percent; ``None`` for a missing episode."""
+    return 100 * played.progression if isinstance(played, EpisodeResult) else None
+
+
+def make_rule(config: Config) -> AcceptanceRule:
+    """The configured acceptance rule on the configured numbers of seeds."""
+    gate, banks = config.gate, config.banks
+    if gate.rule == "strict-mean":
+        return rule_from_name(gate.rule, screen_pairs=banks.screen)
+    return rule_from_name(
+        gate.rule,
+        screen_pairs=banks.screen,
+        screen_alpha=gate.screen_alpha,
+        confirm_pairs=banks.confirm,
+        confirm_alpha=gate.confirm_alpha,
+        futility_pairs=banks.screen // 2,
+    )
+
+
+def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
+    """A round's verdict as the commit's trailers say it."""
+    verdict = entry.verdict
+    if verdict is None:
+        return CommitVerdict(word="refused", notes=(entry.reason,), mlflow_run=entry.mlflow_run)
+    interval = None
+    if verdict.low is not None and verdict.high is not None:
+        interval = (verdict.low, verdict.high)
+    return CommitVerdict(
+        word=verdict.decision,
+        effect=verdict.effect,
+        interval=interval,
+        p=verdict.p,
+        pairs=verdict.pairs,
+        bank_slices=verdict.slices,
+        episodes=verdict.episodes,
+        tokens=verdict.tokens,
+        cost=verdict.money_usd,
+        hours=verdict.hours,
+        models=models,
+        trajectories=tuple(key[:12] for key in entry.episodes),
+        mlflow_run=entry.mlflow_run,
+        notes=(verdict.reason, *entry.notes),
+    )

@@ -1,0 +1,251 @@
+"""A night's record: what it was started with, its rounds, its verdicts, its end.
+
+Kept as ``night.json`` in the night's folder and rewritten whole after every round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from orchestrator.config import Config
+from orchestrator.editors.rules.editor import mean_metrics
+from orchestrator.episodes.spec import EpisodeResult
+from orchestrator.errors import SlowwaveError, UsageError
+from orchestrator.files import write_atomically
+from orchestrator.gate.evidence import PairedScores
+from orchestrator.gate.verdict import Verdict, bca_interval
+from orchestrator.scaffolds.revision import Revision
+
+FILE = "night.json"
+SCHEMA = 1
+Decision = Literal["accept", "reject", "indecisive", "refused"]
+
+
+class Record(BaseModel):
+    """Frozen and strict."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Round(Record):
+    """One candidate and what became of it.
+
+    Attributes:
+        number: The candidate's number in the night, from 1.
+        name: What a person calls it: ``crafter/v1`` once accepted.
+        subject: One line.
+        kind: ``memory``, ``perception`` or ``play``.
+        tree: Its tree hash.
+        parent: Tree hash of the champion it was made from.
+        parent_name: That champion's name.
+        decision: What became of it.
+        reason: Why, in one sentence.
+        verdict: The gate's verdict; ``None`` if it was refused before.
+        metrics_before: The champion's mean metrics on the seeds both played.
+        metrics_after: The candidate's.
+        episodes: Keys of the episodes it was judged on.
+        notes: What a reviewer should see besides.
+        mlflow_run: Its run.
+    """
+
+    number: int
+    name: str
+    subject: str
+    kind: str
+    tree: str
+    parent: str
+    parent_name: str
+    decision: Decision = "refused"
+    reason: str = ""
+    verdict: Verdict | None = None
+    metrics_before: dict[str, float] = {}
+    metrics_after: dict[str, float] = {}
+    episodes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    mlflow_run: str = ""
+
+    @classmethod
+    def of(cls, number: int, candidate: Revision, champion: Revision) -> Round:
+        """The round of a candidate that has not been judged yet."""
+        return cls(
+            number=number,
+            name=candidate.name,
+            subject=candidate.subject,
+            kind=candidate.kind or "memory",
+            tree=candidate.tree,
+            parent=champion.tree,
+            parent_name=champion.name,
+        )
+
+    def refused(self, reason: str) -> Round:
+        """The round of a candidate that never reached the gate."""
+        return self.model_copy(update={"decision": "refused", "reason": reason})
+
+    def judged(self, verdict: Verdict, episodes: Sequence[EpisodeResult]) -> Round:
+        """The round with its verdict and what was played for it."""
+        before = mean_metrics([one for one in episodes if one.tree == self.parent])
+        after = mean_metrics([one for one in episodes if one.tree == self.tree])
+        return self.model_copy(
+            update={
+                "decision": verdict.decision,
+                "reason": verdict.reason,
+                "verdict": verdict,
+                "metrics_before": before,
+                "metrics_after": after,
+                "episodes": tuple(sorted(one.key for one in episodes)),
+                "notes": _cost_notes(before, after),
+            }
+        )
+
+
+class ReportScores(Record):
+    """First and last champion on the sealed report bank.
+
+    Attributes:
+        first: Name of the champion the night began with.
+        last: Name of the champion it ended with.
+        scores: Paired scores in percent; ``champion`` is the first, ``candidate`` the last.
+    """
+
+    first: str
+    last: str
+    scores: PairedScores
+
+    def summary(self) -> dict[str, float | None]:
+        """Means, and the mean difference with its 95% BCa interval, in points of progression."""
+        differences = self.scores.differences()
+        interval = bca_interval(differences)
+        return {
+            "report.first": _mean(self.scores.champion),
+            "report.last": _mean(self.scores.candidate),
+            "report.effect": sum(differences) / len(differences) if differences else None,
+            "report.low": interval.low,
+            "report.high": interval.high,
+        }
+
+
+class NightRecord(Record):
+    """The whole record.
+
+    Attributes:
+        id: The night's id.
+        lineage: The lineage it improves.
+        environment: Environment id.
+        first: Commit of the champion it began with.
+        config: The configuration it was started with.
+        started_at: Seconds since the epoch.
+        ended_at: Seconds since the epoch; ``None`` while it is not finished.
+        rounds: The candidates so far.
+        stop_reason: Why no more candidates are tried.
+        report: The report bank's scores.
+        champion: Tree hash of the last champion.
+    """
+
+    schema_version: int = SCHEMA
+    id: str
+    lineage: str
+    environment: str
+    first: str
+    config: Config
+    started_at: float
+    ended_at: float | None = None
+    rounds: tuple[Round, ...] = ()
+    stop_reason: str = ""
+    report: ReportScores | None = None
+    champion: str = ""
+
+    @classmethod
+    def begin(cls, lineage: str, environment: str, first: str, config: Config) -> NightRecord:
+        """A new night, named by the time it starts."""
+        now = time.time()
+        stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d-%H%M%S")
+        return cls(
+            id=f"{lineage}-{stamp}",
+            lineage=lineage,
+            environment=environment,
+            first=first,
+            config=config,
+            started_at=now,
+        )
+
+    @property
+    def judged_episodes(self) -> frozenset[str]:
+        """Keys of all episodes that earlier rounds were judged on."""
+        return frozenset(key for one in self.rounds for key in one.episodes)
+
+    def round(self, number: int) -> Round | None:
+        """The n-th candidate's round, if it has been judged."""
+        return next((one for one in self.rounds if one.number == number), None)
+
+    def with_round(self, entry: Round) -> NightRecord:
+        """The record with one more round."""
+        return self.model_copy(update={"rounds": (*self.rounds, entry)})
+
+    def stopped(self, reason: str) -> NightRecord:
+        """The record once no more candidates are tried."""
+        return self.model_copy(update={"stop_reason": reason})
+
+    def finished(self, report: ReportScores, champion: str) -> NightRecord:
+        """The record at its end."""
+        ended = {"report": report, "champion": champion, "ended_at": time.time()}
+        return self.model_copy(update=ended)
+
+
+def save_record(folder: Path, record: NightRecord) -> None:
+    """Write the record whole."""
+    write_atomically(folder / FILE, record.model_dump_json(indent=1))
+
+
+def read_record(folder: Path) -> NightRecord:
+    """Read a night's record.
+
+    Raises:
+        UsageError: There is none.
+        SlowwaveError: It is damaged or of another version.
+    """
+    path = folder / FILE
+    try:
+        return NightRecord.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise UsageError(
+            f"There is no night {folder.name}.", mend="`slowwave log` names the nights."
+        ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise SlowwaveError(
+            f"{path} is damaged or of another version: {first['msg']}.",
+            mend="Restore it from a backup, or remove its folder to begin a new night.",
+        ) from None
+
+
+def nights(root: Path) -> list[NightRecord]:
+    """All nights under ``artifacts/nights``, oldest first."""
+    folders = sorted(path.parent for path in root.glob(f"*/{FILE}"))
+    return sorted((read_record(folder) for folder in folders), key=lambda one: one.started_at)
+
+
+def unfinished(root: Path, lineage: str) -> NightRecord | None:
+    """The lineage's latest night if it has not come to its end."""
+    mine = [one for one in nights(root) if one.lineage == lineage]
+    return mine[-1] if mine and mine[-1].ended_at is None else None
+
+
+def _mean(scores: Sequence[float | None]) -> float | None:
+    present = [score for score in scores if score is not None]
+    return sum(present) / len(present) if present else None
+
+
+def _cost_notes(before: dict[str, float], after: dict[str, float]) -> tuple[str, ...]:
+    """Says so when the candidate plays at half as much cost again, or more."""
+    notes = []
+    for name, words in (("model_calls_per_step", "model calls"),):
+        old, new = before.get(name, 0.0), after.get(name, 0.0)
+        if old and new / old >= 1.5:
+            notes.append(f"Plays with {new / old:.1f} times the {words} a step.")
+    return tuple(notes)

@@ -1,0 +1,113 @@
+"""The driver: what is played, charged and said, also across a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from orchestrator.gate.account import Confirmation, MemoryBudget
+from orchestrator.gate.budget import ErrorBudget
+from orchestrator.gate.errors import SameRevision
+from orchestrator.gate.evidence import PairedScores
+from orchestrator.gate.rules import Need, StrictMeanRule, TwoStageRule
+from orchestrator.gate.trial import judge, verdict_of
+
+THIS = Confirmation("n1", "crafter-v1", "candidate-tree", "champion-tree")
+
+
+class Table:
+    """A player whose candidate differs from a champion at 50 by fixed amounts."""
+
+    def __init__(self, screen: list[float | None], confirm: list[float | None]) -> None:
+        self.differences = {"screen": screen, "confirm": confirm}
+        self.asked: list[tuple[Need, int]] = []
+
+    def __call__(self, need: Need, slice_index: int) -> PairedScores:
+        self.asked.append((need, slice_index))
+        differences = self.differences[need.stage][: need.pairs]
+        return PairedScores(
+            seeds=tuple(range(len(differences))),
+            champion=(50.0,) * len(differences),
+            candidate=tuple(None if d is None else 50.0 + d for d in differences),
+        )
+
+
+def test_an_acceptance_from_end_to_end() -> None:
+    player = Table([5.0] * 10, [2.0] * 16 + [-2.0] * 4)
+    budget = MemoryBudget()
+    rule = TwoStageRule()
+    trial = judge(rule, THIS, budget, player)
+    assert player.asked == [
+        (Need("screen", 5, False), 0),
+        (Need("screen", 10, False), 0),
+        (Need("confirm", 20, True, 0.01), 0),
+    ]
+    verdict = verdict_of(trial, rule, episodes=50, tokens=9, money_usd=0.5, hours=0.1)
+    assert (verdict.decision, verdict.stage, verdict.p) == ("accept", "confirm", 6196 / 2**20)
+    assert (verdict.slices, verdict.alpha) == (("screen", "confirm[0]"), 0.01)
+    assert (verdict.episodes, verdict.tokens, verdict.money_usd, verdict.hours) == (50, 9, 0.5, 0.1)
+    assert verdict.effect == pytest.approx(1.2)
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert verdict.low < 1.2 < verdict.high
+    assert budget.left("n1") == pytest.approx(0.04, abs=1e-12)
+
+
+def test_a_screened_out_candidate_charges_nothing() -> None:
+    budget = MemoryBudget()
+    rule = TwoStageRule()
+    trial = judge(rule, THIS, budget, Table([-1.0, -2.0, -3.0, -4.0, -5.0], []))
+    verdict = verdict_of(trial, rule)
+    assert (verdict.decision, verdict.alpha, verdict.slices) == ("reject", 0.0, ("screen",))
+    assert (verdict.effect, verdict.pairs) == (-3.0, 5)
+    assert budget.left("n1") == 0.05
+
+
+def test_without_error_budget_nothing_is_accepted_and_it_says_so() -> None:
+    player = Table([5.0] * 10, [5.0] * 20)
+    budget = MemoryBudget(0.005)
+    rule = TwoStageRule()
+    verdict = verdict_of(judge(rule, THIS, budget, player), rule)
+    assert verdict.decision == "indecisive"
+    assert "error budget of 0.005 has 0.005 left" in verdict.reason
+    assert all(need.stage == "screen" for need, _ in player.asked)
+    assert (verdict.alpha, verdict.effect, verdict.pairs) == (0.0, 5.0, 10)
+
+
+def test_strict_mean_needs_no_budget() -> None:
+    rule = StrictMeanRule()
+    verdict = verdict_of(judge(rule, THIS, MemoryBudget(0.001), Table([0.5] * 10, [])), rule)
+    assert (verdict.decision, verdict.p, verdict.alpha) == ("accept", None, 0.0)
+
+
+def test_a_crash_between_charge_and_episodes_pays_once(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    rule = TwoStageRule()
+    table = Table([5.0] * 10, [2.0] * 20)
+
+    def dies(need: Need, slice_index: int) -> PairedScores:
+        if need.stage == "confirm":
+            raise KeyboardInterrupt
+        return table(need, slice_index)
+
+    with pytest.raises(KeyboardInterrupt):
+        judge(rule, THIS, ErrorBudget(path), dies)
+    # Someone else confirms in between: the slice must still be the one that was charged.
+    ErrorBudget(path).charge(Confirmation("n1", "crafter-v1", "other"), 0.01)
+    resumed = judge(rule, THIS, ErrorBudget(path), table)
+    assert table.asked[-1] == (Need("confirm", 20, True, 0.01), 0)
+    assert resumed == judge(rule, THIS, ErrorBudget(path), table)
+    assert ErrorBudget(path).spent("n1") == pytest.approx(0.02, abs=1e-12)
+
+
+def test_the_same_tree_is_refused_before_any_episode() -> None:
+    player = Table([], [])
+    with pytest.raises(SameRevision, match="the champion's own tree"):
+        judge(TwoStageRule(), Confirmation("n1", "crafter-v1", "t", "t"), MemoryBudget(), player)
+    assert player.asked == []
+
+
+def test_a_player_that_hides_lost_pairs_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="needed 5 pairs and was given 3"):
+        judge(TwoStageRule(), THIS, MemoryBudget(), Table([1.0] * 3, []))

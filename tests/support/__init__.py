@@ -1,0 +1,1 @@
+"""Small, real stand-ins that several tests share: servers, mainly."""
