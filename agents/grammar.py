@@ -12,8 +12,9 @@ command has arguments.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 
 LOG = "LOG"
 PLAN = "PLAN"
@@ -22,8 +23,18 @@ PHASES = (LOG, PLAN)
 MAX_COMMANDS = 64
 """Commands read from one completion; more are a fault, so that a turn has a bounded cost."""
 
-_TAG = re.compile(r"<(\|?)[ \t]*([A-Za-z][A-Za-z_]{0,31})[ \t]*(\|?)>")
-_FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n?")
+_TAG = re.compile(r"<(\|?)([ \t]*)([A-Za-z][A-Za-z_]{0,31})([ \t]*)(\|?)>")
+_STRAY = re.compile(
+    r"""<[|｜]/?[A-Za-z][^\s<>|｜]{0,40}[|｜]?>?  # <|SEARCH notes, <|SEARHC>, <|MOVE2|>, <｜DONE｜>
+    | <[|｜][ \t]+[A-Z_]{2,32}                  # <| SEARCH notes
+    | <[A-Za-z]\w{0,40}[|｜]>                   # <SEARHC|>
+    | [|｜][A-Z_]{2,32}[|｜]>                    # </|DONE|>
+    | <([A-Z_]{2,32})>                         # <DONE>, if there is such a command""",
+    re.VERBOSE,
+)
+"""What is meant as a tag and is none."""
+
+_FENCED = re.compile(r"\s*```(?:[A-Za-z]*[ \t]*\n)?([\s\S]*?)(?:```\s*)?")
 _END = "END"
 
 
@@ -96,7 +107,7 @@ class Parsed:
 
     Attributes:
         items: Commands and faults.
-        repairs: One word for each slip that was repaired: ``pipe``, ``case``, ``fence``.
+        repairs: One word for each slip that was repaired: ``pipe``, ``case``, ``space``, ``fence``.
     """
 
     items: tuple[Command | Fault, ...]
@@ -144,82 +155,115 @@ def parse(text: str, table: Mapping[str, CommandSpec] = BUILT_IN_BY_NAME) -> Par
     Returns:
         Commands, faults and repairs. Prose between commands is the model thinking, not a fault.
     """
-    items: list[Command | Fault] = []
-    repairs: list[str] = []
-    tags = [tag for tag in _TAG.finditer(text) if _counts(tag, table)]
-    if "```" in text and any(_fenced(text, tag) for tag in tags):
-        repairs.append("fence")
-    index = 0
-    while index < len(tags):
-        if len(items) >= MAX_COMMANDS:
-            items.append(
-                Fault("", f"More than {MAX_COMMANDS} commands in one turn: the rest was not run.")
-            )
-            break
-        tag = tags[index]
-        name = _name(tag, repairs)
-        index += 1
+    return _Parser(text, table).parse()
+
+
+class _Parser:
+    """One pass over one completion."""
+
+    def __init__(self, text: str, table: Mapping[str, CommandSpec]) -> None:
+        self._text = text
+        self._table = table
+        self._tags = [tag for tag in _TAG.finditer(text) if _counts(tag, table)]
+        self._next = 0
+        self._read_to = 0
+        self._repairs: list[str] = []
+
+    def parse(self) -> Parsed:
+        items = list(islice(self._items(), MAX_COMMANDS + 1))
+        if len(items) > MAX_COMMANDS:
+            rest = f"More than {MAX_COMMANDS} commands in one turn: the rest was not run."
+            items[-1] = Fault("", rest)
+        if "```" in self._text and any(_fenced(self._text, tag) for tag in self._tags):
+            self._repairs.append("fence")
+        return Parsed(tuple(items), tuple(self._repairs))
+
+    def _items(self) -> Iterator[Command | Fault]:
+        while self._next < len(self._tags):
+            yield from self._strays()
+            yield self._item()
+        yield from self._strays()
+
+    def _item(self) -> Command | Fault:
+        """Read what begins with the next tag, and move on behind it."""
+        tag = self._tags[self._next]
+        name = self._take()
+        spec = self._table.get(name)
         if name == _END:
-            items.append(Fault(_END, "<|END|> closes nothing here: a command opens with <|NAME|>."))
-            continue
-        spec = table.get(name)
+            return Fault(_END, "<|END|> closes nothing here: a command opens with <|NAME|>.")
         if spec is None:
-            items.append(Fault(name, _unknown(name, table)))
-        elif not spec.arguments:
-            items.append(Command(name, ()))
-            if _closes_at_once(text, tag, tags[index : index + 1]):
-                _name(tags[index], repairs)
-                index += 1
-        elif index < len(tags) and tags[index][2].upper() == _END:
-            _name(tags[index], repairs)
-            items.append(_command(spec, text[tag.end() : tags[index].start()]))
-            index += 1
-        else:
-            items.append(Fault(name, f"{name} is not closed. The form is {spec.form}"))
-    return Parsed(tuple(items), tuple(repairs))
+            return Fault(name, _unknown(name, self._table))
+        body = self._text[tag.end() : self._start()]
+        if not spec.arguments:
+            if self._end_follows() and not body.strip():
+                self._take()
+            return Command(name, ())
+        if self._end_follows():
+            self._take()
+            return self._command(spec, body)
+        self._read_to = self._start()
+        return Fault(name, f"{name} is not closed. The form is {spec.form}")
+
+    def _strays(self) -> Iterator[Fault]:
+        """A fault for each broken tag between what was read and the next tag."""
+        for stray in _STRAY.finditer(self._text, self._read_to, self._start()):
+            if stray[1] and stray[1] != _END and stray[1] not in self._table:
+                continue
+            what = f"'{stray[0]}' is no command: the form is <|NAME|>argument<|END|>."
+            yield Fault("", what)
+
+    def _take(self) -> str:
+        """Consume the next tag and return its name, counting what had to be repaired."""
+        tag = self._tags[self._next]
+        self._next += 1
+        self._read_to = tag.end()
+        name = tag[3].upper()
+        if not (tag[1] and tag[5]):
+            self._repairs.append("pipe")
+        if tag[2] or tag[4]:
+            self._repairs.append("space")
+        if tag[3] != name:
+            self._repairs.append("case")
+        return name
+
+    def _start(self) -> int:
+        """Where the next tag starts, or the text ends."""
+        if self._next < len(self._tags):
+            return self._tags[self._next].start()
+        return len(self._text)
+
+    def _end_follows(self) -> bool:
+        return self._next < len(self._tags) and self._tags[self._next][3].upper() == _END
+
+    def _command(self, spec: CommandSpec, body: str) -> Command | Fault:
+        fenced = _FENCED.fullmatch(body)
+        if fenced:
+            self._repairs.append("fence")
+            body = fenced[1]
+        parts = body.split("|", len(spec.arguments) - 1)
+        if len(parts) < len(spec.arguments):
+            return Fault(
+                spec.name,
+                f"{spec.name} needs {len(spec.arguments)} arguments ({', '.join(spec.arguments)})"
+                f" and got {len(parts)}. The form is {spec.form}",
+            )
+        arguments = tuple(part.strip() for part in parts)
+        if not arguments[0]:
+            what = f"{spec.name} needs a {spec.arguments[0]}. The form is {spec.form}"
+            return Fault(spec.name, what)
+        return Command(spec.name, arguments)
 
 
 def _counts(tag: re.Match[str], table: Mapping[str, CommandSpec]) -> bool:
     """Whether a tag is meant as one: both pipes, or one pipe around a known name."""
-    if tag[1] and tag[3]:
+    if tag[1] and tag[5]:
         return True
-    name = tag[2].upper()
-    return bool(tag[1] or tag[3]) and (name == _END or name in table)
-
-
-def _name(tag: re.Match[str], repairs: list[str]) -> str:
-    name = tag[2].upper()
-    if not (tag[1] and tag[3]):
-        repairs.append("pipe")
-    if tag[2] != name:
-        repairs.append("case")
-    return name
-
-
-def _closes_at_once(text: str, tag: re.Match[str], following: list[re.Match[str]]) -> bool:
-    """Whether a needless <|END|> stands right behind a command without arguments."""
-    if not following or following[0][2].upper() != _END:
-        return False
-    return not text[tag.end() : following[0].start()].strip()
+    name = tag[3].upper()
+    return bool(tag[1] or tag[5]) and (name == _END or name in table)
 
 
 def _fenced(text: str, tag: re.Match[str]) -> bool:
     return text.count("```", 0, tag.start()) % 2 == 1
-
-
-def _command(spec: CommandSpec, body: str) -> Command | Fault:
-    body = _FENCE.sub("", body) if body.lstrip().startswith("```") else body
-    parts = body.split("|", len(spec.arguments) - 1)
-    if len(parts) < len(spec.arguments):
-        return Fault(
-            spec.name,
-            f"{spec.name} needs {len(spec.arguments)} arguments ({', '.join(spec.arguments)})"
-            f" and got {len(parts)}. The form is {spec.form}",
-        )
-    arguments = tuple(part.strip() for part in parts)
-    if not arguments[0]:
-        return Fault(spec.name, f"{spec.name} needs a {spec.arguments[0]}. The form is {spec.form}")
-    return Command(spec.name, arguments)
 
 
 def _unknown(name: str, table: Mapping[str, CommandSpec]) -> str:

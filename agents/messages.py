@@ -1,9 +1,10 @@
 """The channel's messages: newline-delimited JSON, the only way through the sandbox wall.
 
-The host opens with `Start`; the sandbox answers `Ready`. For each step the host sends `Observe` and
-then serves requests (`TurnRequest`, `MemoryRequest`) until the sandbox sends `Act`. While a turn is
-served the host may ask the sandbox to carry out one of the scaffold's own commands
-(`CommandCall`, answered by `CommandReply`). `Stop` ends the episode.
+The sandbox says `Up` before it loads a scaffold. The host opens with `Start`; the sandbox answers
+`Ready`. For each step the host sends `Observe` and then serves requests (`TurnRequest`,
+`MemoryRequest`) until the sandbox sends `Act`. While a turn is served the host may ask the sandbox
+to carry out one of the scaffold's own commands (`CommandCall`, answered by `CommandReply`). `Stop`
+ends the episode.
 
 Whatever comes out of the sandbox is untrusted: `decode_from_sandbox` accepts exactly the messages
 below, with exactly their fields, and raises `ProtocolError` on everything else.
@@ -118,6 +119,11 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Up:
+    """The agent code runs under its limits; nothing of the scaffold is loaded yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ready:
     """The scaffold is loaded; these are its own commands."""
 
@@ -172,7 +178,7 @@ class ScaffoldFault:
 
 
 FromHost = Start | Observe | TurnReply | MemoryReply | CommandCall | Stop
-FromSandbox = Ready | TurnRequest | MemoryRequest | CommandReply | Act | ScaffoldFault
+FromSandbox = Up | Ready | TurnRequest | MemoryRequest | CommandReply | Act | ScaffoldFault
 
 _FROM_HOST: dict[str, type[Any]] = {
     "start": Start,
@@ -183,6 +189,7 @@ _FROM_HOST: dict[str, type[Any]] = {
     "stop": Stop,
 }
 _FROM_SANDBOX: dict[str, type[Any]] = {
+    "up": Up,
     "ready": Ready,
     "turn": TurnRequest,
     "memory": MemoryRequest,
@@ -222,20 +229,22 @@ def decode_from_sandbox(line: bytes) -> FromSandbox:
     """
     try:
         record = json.loads(line.decode("utf-8"))
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        if b"\\u" in line:  # an escaped half of a surrogate pair would be no text at all
+            _encode(record).encode("utf-8")
+    except (ValueError, RecursionError) as error:
         raise ProtocolError(f"not one line of UTF-8 JSON ({type(error).__name__})") from None
     if not isinstance(record, dict):
         raise ProtocolError("not a JSON object")
     name = record.pop("type", None)
-    checks = _CHECKS.get(name) if isinstance(name, str) else None
-    if checks is None:
-        raise ProtocolError(f"unknown message type {str(name)[:40]!r}")
+    if not isinstance(name, str) or name not in _CHECKS:
+        raise ProtocolError(f"unknown message type {name[:40] if isinstance(name, str) else ''!r}")
+    checks = _CHECKS[name]
     if not set(record) <= set(checks):
         raise ProtocolError(f"unexpected fields in '{name}'")
     for key, check in checks.items():
         if key not in record or not check(record[key]):
             raise ProtocolError(f"missing or malformed '{key}' in '{name}'")
-    message: FromSandbox = _FROM_SANDBOX[str(name)](**record)
+    message: FromSandbox = _FROM_SANDBOX[name](**record)
     return message
 
 
@@ -282,10 +291,11 @@ def _commands(value: object) -> bool:
 
 
 _CHECKS: dict[str, Mapping[str, Callable[[object], bool]]] = {
+    "up": {},
     "ready": {"commands": _commands},
     "turn": {
         "phase": lambda value: value in ("LOG", "PLAN"),
-        "kept": lambda value: isinstance(value, int) and 0 <= value <= MAX_MESSAGES,
+        "kept": lambda value: type(value) is int and 0 <= value <= MAX_MESSAGES,
         "messages": _conversation,
     },
     "memory": {"operation": _text, "arguments": _texts},

@@ -37,6 +37,7 @@ from agents.messages import (
     Stop,
     TurnReply,
     TurnRequest,
+    Up,
     decode_from_host,
     encode,
 )
@@ -67,7 +68,7 @@ class Channel:
     def turn(self, phase: str, messages: list[Message]) -> TurnReply:
         """Ask for a model turn, carrying out the scaffold's own commands while it is served."""
         kept = 0
-        for old, new in zip(self._sent, messages, strict=False):
+        for old, new in zip(self._sent, messages[:-1], strict=False):
             if old != new:
                 break
             kept += 1
@@ -137,13 +138,18 @@ def load_hooks(folder: Path) -> ModuleType | None:
 
 
 def limit_resources(limits: dict[str, int]) -> None:
-    """Put hard limits on this process: ``{"AS": bytes, "CPU": seconds, ...}`` by rlimit name."""
+    """Put hard limits on this process: ``{"AS": bytes, "CPU": seconds, ...}`` by rlimit name.
+
+    A limit that the process already has and that is lower stays: it could not be raised.
+    """
     import resource
 
     for name, value in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}", None)
         if kind is not None:
-            resource.setrlimit(kind, (value, value))
+            _, most = resource.getrlimit(kind)
+            lower = value if most == resource.RLIM_INFINITY else min(value, most)
+            resource.setrlimit(kind, (lower, lower))
 
 
 def play(channel: Channel, folder: Path) -> None:
@@ -179,6 +185,7 @@ def main() -> None:
     writer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     channel = Channel(sys.stdin.buffer, writer)
+    channel.send(Up())
     try:
         play(channel, folder)
     except Exception as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-class EnvironmentError_(Exception):
+class EnvironmentFault(Exception):
     """The base of every error of this room.
 
     Args:
@@ -26,25 +26,25 @@ class EnvironmentError_(Exception):
         return (_rebuild, (type(self), self.message, self.mend))
 
 
-def _rebuild(kind: type[EnvironmentError_], message: str, mend: str | None) -> EnvironmentError_:
+def _rebuild(kind: type[EnvironmentFault], message: str, mend: str | None) -> EnvironmentFault:
     return kind(message, mend=mend)
 
 
-class UnknownEnvironment(EnvironmentError_):
+class UnknownEnvironment(EnvironmentFault):
     """No environment has this id or this short name."""
 
 
-class EnvironmentUnavailable(EnvironmentError_):
+class EnvironmentUnavailable(EnvironmentFault):
     """The environment is known, but a package or a file that it needs is missing here."""
 
 
-class InvalidAction(EnvironmentError_):
+class InvalidAction(EnvironmentFault):
     """The action is not in the environment's vocabulary; the game has not moved."""
 
 
-class InvalidSeed(EnvironmentError_):
+class InvalidSeed(EnvironmentFault):
     """The seed is not a whole number that the environment can take."""
 
 
-class EpisodeNotRunning(EnvironmentError_):
+class EpisodeNotRunning(EnvironmentFault):
     """`step` was called before `reset`, or after the episode had ended."""

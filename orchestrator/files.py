@@ -34,14 +34,18 @@ def write_atomically(path: Path, data: bytes | str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise disk_error(error, path) from error
+        raise_if_full(error, path)
+        raise
 
 
-def disk_error(error: OSError, path: Path) -> OSError | DiskFull:
-    """The error to raise for a failed write: `DiskFull` where that is the reason."""
+def raise_if_full(error: OSError, path: Path) -> None:
+    """Turn a failed write into its sentence where a full disk is the reason.
+
+    Raises:
+        DiskFull: The disk is full, or this user's share of it.
+    """
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(
+        raise DiskFull(
             f"The disk is full: {path} could not be written, and what was there is unchanged.",
             mend="Free some space and run the same command again; it goes on where it stopped.",
-        )
-    return error
+        ) from error

@@ -26,7 +26,7 @@ from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.gate.account import Confirmation
 from orchestrator.gate.banks import SeedBanks
-from orchestrator.gate.banks_file import BankSizes, open_banks
+from orchestrator.gate.banks_file import BankSizes
 from orchestrator.gate.budget import ErrorBudget
 from orchestrator.gate.evidence import PairedScores
 from orchestrator.gate.protocol import AcceptanceRule, Need
@@ -294,10 +294,7 @@ class Night:
             night=self.record.id,
             started_at=self.record.started_at,
         )
-        path = artifacts / "banks" / f"{self.record.environment}.json"
-        self._banks, self._sizes = open_banks(
-            path, self.record.environment, config.root_seed, config.banks
-        )
+        self._banks, self._sizes = self.workspace.banks(self.record.environment, config)
         self._rule = make_rule(config)
         self._budget = ErrorBudget(self.workspace.ledger, config.gate.night_alpha)
         self._save()

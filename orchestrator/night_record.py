@@ -14,9 +14,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.config import Config
-from orchestrator.editors.rules.editor import mean_metrics
 from orchestrator.episodes.spec import EpisodeResult
 from orchestrator.errors import SlowwaveError, UsageError
+from orchestrator.evaluation import mean_metrics
 from orchestrator.files import write_atomically
 from orchestrator.gate.evidence import PairedScores
 from orchestrator.gate.verdict import Verdict, bca_interval
@@ -64,8 +64,8 @@ class Round(Record):
     decision: Decision = "refused"
     reason: str = ""
     verdict: Verdict | None = None
-    metrics_before: dict[str, float] = {}
-    metrics_after: dict[str, float] = {}
+    metrics_before: dict[str, float | None] = {}
+    metrics_after: dict[str, float | None] = {}
     episodes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     mlflow_run: str = ""
@@ -230,6 +230,26 @@ def nights(root: Path) -> list[NightRecord]:
     return sorted((read_record(folder) for folder in folders), key=lambda one: one.started_at)
 
 
+def paired_differences(root: Path) -> list[float]:
+    """Differences between first and last champion on every report bank played so far, in points.
+
+    Raises:
+        UsageError: No night has changed anything yet, so there is no spread to go by.
+    """
+    found = [
+        difference
+        for record in nights(root)
+        if record.report is not None and record.report.first != record.report.last
+        for difference in record.report.scores.differences()
+    ]
+    if len(found) < 2:
+        raise UsageError(
+            "No night here has changed a champion yet, so the spread of differences is unknown.",
+            mend="Give it with --sd, or run a night first.",
+        )
+    return found
+
+
 def unfinished(root: Path, lineage: str) -> NightRecord | None:
     """The lineage's latest night if it has not come to its end."""
     mine = [one for one in nights(root) if one.lineage == lineage]
@@ -241,11 +261,11 @@ def _mean(scores: Sequence[float | None]) -> float | None:
     return sum(present) / len(present) if present else None
 
 
-def _cost_notes(before: dict[str, float], after: dict[str, float]) -> tuple[str, ...]:
+def _cost_notes(before: dict[str, float | None], after: dict[str, float | None]) -> tuple[str, ...]:
     """Says so when the candidate plays at half as much cost again, or more."""
     notes = []
     for name, words in (("model_calls_per_step", "model calls"),):
-        old, new = before.get(name, 0.0), after.get(name, 0.0)
-        if old and new / old >= 1.5:
+        old, new = before.get(name), after.get(name)
+        if old and new and new / old >= 1.5:
             notes.append(f"Plays with {new / old:.1f} times the {words} a step.")
     return tuple(notes)

@@ -15,9 +15,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from agents.manifest import FILE as MANIFEST
+from agents.manifest import read_manifest
+from envs.registry import resolve
 from orchestrator.config import FILE, FIRST_CONFIG, Config, read_config
 from orchestrator.errors import UsageError
 from orchestrator.files import write_atomically
+from orchestrator.gate.banks import SeedBanks
+from orchestrator.gate.banks_file import BankSizes, open_banks
 from orchestrator.scaffolds.store import ScaffoldStore
 
 VARIABLE = "SLOWWAVE_WORKSPACE"
@@ -58,6 +63,18 @@ class Workspace:
     def scaffolds(self) -> ScaffoldStore:
         """The repository of lineages."""
         return ScaffoldStore.open(self.root / "scaffolds")
+
+    def environment_of(self, lineage: str) -> str:
+        """The environment that a lineage's champion says it is for."""
+        files = self.scaffolds.read_files(self.scaffolds.champion(lineage))
+        manifest = read_manifest(files[MANIFEST].decode("utf-8"))
+        return resolve(manifest.scaffold.environment)
+
+    def banks(self, environment: str, config: Config | None = None) -> tuple[SeedBanks, BankSizes]:
+        """The seed banks of an environment: written the first time, checked every later time."""
+        config = config or self.config
+        path = self.artifacts / "banks" / f"{environment}.json"
+        return open_banks(path, environment, config.root_seed, config.banks)
 
     def night_folder(self, night: str) -> Path:
         """Where a night's plan, verdicts and report lie."""

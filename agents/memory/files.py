@@ -14,13 +14,15 @@ from agents.memory.base import MemoryRefusal, MemoryResult, MemoryStats
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 MAX_FILES = 64
-_STEP_NUMBER = re.compile(r"\b(?:step|t)\s*[=#:]?\s*\d+\b:?|^\s*\[?\d+\]?:", re.IGNORECASE)
+_STEP_NUMBER = re.compile(
+    r"\b(?:step|t)\s*[=#:]?\s*\d+\b:?|^\s*(?:\[\d+\]:?|\d+:)", re.IGNORECASE
+)
 _SPACE = re.compile(r"\s+")
 
 
 def essence(line: str) -> str:
     """A line without white space and step numbers: what decides whether it says anything new."""
-    return _SPACE.sub(" ", _STEP_NUMBER.sub(" ", line)).strip().lower()
+    return _SPACE.sub(" ", _STEP_NUMBER.sub(" ", line)).strip()
 
 
 class FilesBackend:
@@ -47,11 +49,11 @@ class FilesBackend:
             "TAIL": (2, self._tail),
             "COUNT": (2, self._count),
             "APPEND": (2, self._append),
-            "WRITE": (2, self._write),
+            "WRITE": (2, self._replace),
             "CREATE": (1, self._create),
             "FILES": (0, self._list),
             "TEXT": (1, self._text),
-            "PUT": (2, self._write),
+            "PUT": (2, self._write),  # PUT and ADD make the file if need be: code does not misspell
             "ADD": (2, self._add),
         }
 
@@ -78,16 +80,19 @@ class FilesBackend:
         return function(*arguments)
 
     def snapshot(self) -> dict[str, str]:
-        """Every file's text by name."""
-        return {name: "\n".join(lines) for name, lines in self._files.items()}
+        """Every file's text by name, each line with its end."""
+        return {name: "".join(f"{line}\n" for line in lines) for name, lines in self._files.items()}
 
     def restore(self, snapshot: Mapping[str, str]) -> None:
-        """Replace everything by a snapshot."""
-        self._files = {}
-        self._known = {}
-        self._size = 0
-        for name, text in snapshot.items():
-            self._put(name, text.splitlines())
+        """Replace everything by a snapshot; one that does not fit changes nothing."""
+        before = self._files, self._known, self._size
+        self._files, self._known, self._size = {}, {}, 0
+        try:
+            for name, text in snapshot.items():
+                self._put(name, text.splitlines())
+        except MemoryRefusal:
+            self._files, self._known, self._size = before
+            raise
 
     def stats(self) -> MemoryStats:
         """Number of files and characters (line ends included)."""
@@ -152,6 +157,10 @@ class FilesBackend:
         self._files.setdefault(file, []).extend(added)
         self._known.setdefault(file, Counter()).update(map(essence, added))
         return MemoryResult("appended", novel=novel)
+
+    def _replace(self, file: str, text: str) -> MemoryResult:
+        self._lines(file)
+        return self._write(file, text)
 
     def _write(self, file: str, text: str) -> MemoryResult:
         self._check_name(file)

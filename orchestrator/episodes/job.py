@@ -6,7 +6,6 @@ store first, plays only what is not there, and stores the result.
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +20,7 @@ from orchestrator.episodes.player import Cast, play
 from orchestrator.episodes.spec import EpisodeResult, EpisodeSpec
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.episodes.trajectory import TrajectoryWriter
-from orchestrator.files import disk_error
+from orchestrator.files import raise_if_full
 from orchestrator.models.broker import Broker
 from orchestrator.models.config import ModelConfig, Role
 from orchestrator.models.heuristic import make_heuristic
@@ -72,8 +71,7 @@ def run_job(job: EpisodeJob, on_step: Callable[[int], None] | None = None) -> Ep
     try:
         return _play(job, store, path, on_step)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise disk_error(error, path) from error
+        raise_if_full(error, path)
         raise
 
 

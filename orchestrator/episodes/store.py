@@ -39,6 +39,10 @@ class EpisodeStore:
         """Store a result; its trajectory must be in place."""
         write_atomically(self._result_path(result.key), result.model_dump_json(indent=1))
 
+    def forget(self, key: str) -> None:
+        """Drop a result, so that its episode is played again."""
+        self._result_path(key).unlink(missing_ok=True)
+
     def trajectory_path(self, key: str) -> Path:
         """Where a key's trajectory lies."""
         return self._root / key[:2] / f"{key}.jsonl.zst"

@@ -16,8 +16,16 @@ import sys
 import time
 from pathlib import Path
 
-from agents.messages import MAX_LINE, FromHost, FromSandbox, ProtocolError, decode_from_sandbox
+from agents.messages import (
+    MAX_LINE,
+    FromHost,
+    FromSandbox,
+    ProtocolError,
+    Up,
+    decode_from_sandbox,
+)
 from agents.messages import encode as encode_message
+from orchestrator.files import raise_if_full
 from orchestrator.sandbox import bundle
 from orchestrator.sandbox.base import (
     Guarantee,
@@ -64,6 +72,15 @@ class ProcessSandbox:
 
     def start(self, scaffold: Path, limits: SandboxLimits) -> ProcessSession:
         """Start a child process that has loaded nothing of the scaffold yet."""
+        try:
+            session = ProcessSession(self._spawn(scaffold, limits))
+        except OSError as error:
+            raise_if_full(error, self._bundles)
+            raise SandboxFailure(f"The sandbox process could not be started: {error}.") from error
+        session.wait_until_up(limits.start_seconds)
+        return session
+
+    def _spawn(self, scaffold: Path, limits: SandboxLimits) -> subprocess.Popen[bytes]:
         code = bundle.build(self._bundles)
         rlimits = {
             "AS": limits.memory_bytes,
@@ -75,21 +92,17 @@ class ProcessSandbox:
         # -S and -s keep site-packages out of reach; -P keeps the working folder off the path.
         command = [sys.executable, "-S", "-s", "-P", "-B", "-c", _BOOT]
         command += [str(code), str(scaffold.resolve()), json.dumps(rlimits)]
-        try:
-            child = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd="/",
-                # A fixed hash seed: a set of strings iterates the same way in every process.
-                env={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
-                close_fds=True,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise SandboxFailure(f"The sandbox process could not be started: {error}.") from error
-        return ProcessSession(child)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd="/",
+            # A fixed hash seed: a set of strings iterates the same way in every process.
+            env={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+            close_fds=True,
+            start_new_session=True,
+        )
 
 
 class ProcessSession:
@@ -100,6 +113,7 @@ class ProcessSession:
         self._said = b""
         self._buffer = bytearray()
         self._scanned = 0
+        self._killed = False
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
@@ -112,6 +126,22 @@ class ProcessSession:
         self._poll_out.register(self._err, select.POLLIN)
         self._poll_in = select.poll()
         self._poll_in.register(self._in, select.POLLOUT | select.POLLERR)
+
+    def wait_until_up(self, seconds: float) -> None:
+        """Wait for the agent code, which is ours: what fails here is no fault of the scaffold.
+
+        Raises:
+            SandboxFailure: It did not come up in time, or ended.
+        """
+        try:
+            up = isinstance(self.receive(seconds), Up)
+        except ScaffoldFailure as failure:
+            self.close()
+            raise SandboxFailure(f"The sandbox process did not come up: {failure}") from failure
+        except BaseException:
+            self.close()
+            raise
+        assert up, "the agent code speaks first"
 
     def send(self, message: FromHost) -> None:
         """Write one message, without ever blocking on a child that does not read."""
@@ -162,10 +192,11 @@ class ProcessSession:
 
     def _fill(self, deadline: float, seconds: float) -> None:
         left = deadline - time.monotonic()
-        ready = self._poll_out.poll(max(0.0, left * 1000))
+        # A child that prints without end always has something to read: it is late all the same.
+        ready = self._poll_out.poll(left * 1000) if left > 0 else []
         if not ready:
             self._kill()
-            raise ScaffoldFailure("timeout", f"The scaffold did not answer within {seconds:.0f} s.")
+            raise ScaffoldFailure("timeout", f"The scaffold did not answer within {seconds:.3g} s.")
         for descriptor, _ in ready:
             chunk = os.read(descriptor, _CHUNK)
             if descriptor == self._err:
@@ -195,6 +226,10 @@ class ProcessSession:
         self._said = (self._said + os.read(self._err, _CHUNK))[-_SAID_KEPT:]
 
     def _kill(self) -> None:
+        # Once only: a group that has been waited for may have given its number to another.
+        if self._killed:
+            return
+        self._killed = True
         try:
             os.killpg(self._child.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):

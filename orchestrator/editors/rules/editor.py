@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from orchestrator.editors.base import Brief, Draft
 from orchestrator.editors.rules.catalogue import Edit, EditNotApplicable, read_catalogue
-from orchestrator.episodes.spec import EpisodeResult
+from orchestrator.evaluation import mean_metrics
 from orchestrator.scaffolds.revision import Proposal
 
 UNCALLED = 0.25
@@ -28,7 +28,7 @@ class RulesEditor:
 
     def propose(self, brief: Brief) -> Draft | None:
         """The most called-for edit that fits and was not tried before; see `Brief`."""
-        means = mean_metrics(brief.episodes)
+        means = {name: value or 0.0 for name, value in mean_metrics(brief.episodes).items()}
         tried = {view.subject for view in brief.history} | set(brief.lineage)
         edits = read_catalogue(self._catalogues / brief.environment)
         subjects = {edit.name: edit.text.subject for edit in edits}
@@ -42,16 +42,6 @@ class RulesEditor:
                 continue
             return Draft(changes, _proposal(edit, means))
         return None
-
-
-def mean_metrics(episodes: Sequence[EpisodeResult]) -> dict[str, float]:
-    """Mean of each metric over the episodes in which it is defined; 0 where it never is."""
-    means: dict[str, float] = {}
-    for name in sorted({name for episode in episodes for name in episode.metrics}):
-        values = [episode.metrics.get(name) for episode in episodes]
-        present = [value for value in values if value is not None]
-        means[name] = sum(present) / len(present) if present else 0.0
-    return means
 
 
 def urgency(edit: Edit, means: Mapping[str, float]) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.models.heuristic.crafter.navigate import FAR, MOVES, X, Y
+from orchestrator.models.heuristic.crafter.navigate import FAR, MOVES, X, Y, far_price
 from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import CELLS, CENTRE, NEXT, STEP
 
@@ -24,6 +24,8 @@ INGREDIENTS: dict[str, tuple[str, ...]] = {
 }
 TABLE_WOOD = 2
 FURNACE_STONE = 4
+OPTIONAL = 10
+"""Steps that a stock for later is worth."""
 _MINED_WITH = {"#": 1, "c": 1, "i": 2, "d": 3, "T": 0}
 
 
@@ -91,12 +93,12 @@ def bench_offers(scene: Scene, plan: Plan) -> Iterator[Offer]:
     far = scene.remembered("furnace" if iron else "table")
     if far and not site:
         price, action = scene.ways.towards(far[1], far[2])
-        yield price + hurry + 1, action, goal
+        yield far_price(price) + hurry + 1, action, goal
     if iron and not far and not site:
         far = scene.remembered("table")
         if far and have("stone", 0) >= FURNACE_STONE:
             price, action = scene.ways.towards(far[1], far[2])
-            yield price + 3, action, goal
+            yield far_price(price) + 3, action, goal
     if wood > TABLE_WOOD and not scene.table_near:
         spare = wood - TABLE_WOOD >= min(len(plan.lacking), 4)
         price, action = lay(scene, "place_table")
@@ -216,7 +218,7 @@ def _nearest(scene: Scene, glyph: str, extra: float, goal: str) -> Iterator[Offe
     if cells:
         beside = scene.ways.beside
         price, action = min(beside(cell) for cell in cells)
-        if price < FAR:
+        if price < (FAR if extra <= 0 else OPTIONAL):
             yield price + extra, action, goal
 
 

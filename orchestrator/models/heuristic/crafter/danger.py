@@ -23,8 +23,8 @@ HURT = 4
 HURT_AT_NIGHT = 5
 HIDE = 4
 TIRED = 3
-TIRED_AT_NIGHT = 6
-NAP = 7
+TIRED_AT_NIGHT = 8
+NAP = 5
 SIT = 0
 
 _WORK = {"#": 1, "c": 1, "i": 1, "T": 1, "~": 2, ".": 0, ":": 0, "_": 0, "@": 0}

@@ -9,13 +9,15 @@ from orchestrator.models.heuristic.crafter import craft, danger, living, plants
 from orchestrator.models.heuristic.crafter.beliefs import NOTHING_KNOWN, Beliefs
 from orchestrator.models.heuristic.crafter.craft import Offer, Plan
 from orchestrator.models.heuristic.crafter.explore import explore
+from orchestrator.models.heuristic.crafter.navigate import MOVES, far_price
 from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import View
 
 FULL_ENERGY = 9
+TURN_BACK = 2.5
 SEARCH = 14
 """What finding water or a cow is taken to cost when none is known."""
-PATIENCE = 14
+PATIENCE = 30
 """Offers dearer than this are worth less than looking round elsewhere."""
 
 
@@ -51,13 +53,22 @@ def decide(view: View, beliefs: Beliefs = NOTHING_KNOWN) -> Decision:
     answer = danger.sit_out(scene) or danger.sleep(scene)
     if answer and min(view.food, view.drink) > 0:
         return Decision(*answer, wants)
-    best = min(_offers(scene, plan, wants), default=None)
+    best = min(
+        (steady(offer, view.facing) for offer in _offers(scene, plan, wants)), default=None
+    )
     need = _search_first(scene)
     if need and (not best or best[0] > need[0]):
         return Decision(explore(scene, (need[1],)), f"find_{need[1]}", wants)
     if best and best[0] < PATIENCE and best[1] != "noop":
         return Decision(best[1], best[2], wants)
     return Decision(explore(scene, wants), "explore", wants)
+
+
+def steady(offer: Offer, facing: int) -> Offer:
+    """Makes turning back dearer, so that two goals of like price do not take turns."""
+    if offer[1] == MOVES[facing ^ 1]:
+        return offer[0] + TURN_BACK, offer[1], offer[2]
+    return offer
 
 
 def _search_first(scene: Scene) -> tuple[float, str] | None:
@@ -91,7 +102,7 @@ def _remembered_offers(scene: Scene, wants: tuple[str, ...]) -> Iterator[Offer]:
             far = scene.remembered(kind)
             if far:
                 price, action = scene.ways.towards(far[1], far[2])
-                yield price / 3 + 2, action, f"collect_{kind}"
+                yield far_price(price) + 2, action, f"collect_{kind}"
 
 
 def _wants(scene: Scene, plan: Plan) -> tuple[str, ...]:

@@ -24,12 +24,12 @@ def drink_offers(scene: Scene) -> Iterator[Offer]:
     level = scene.view.drink
     if level >= 9:
         return
+    worth = urgency(level)
     if scene.front == "~":
-        yield -15, "do", "collect_drink"
+        yield -15 - worth, "do", "collect_drink"
         return
     if level > 6 and "collect_drink" in scene.known:
         return
-    worth = urgency(level)
     cells = scene.cells.get("~")
     if cells:
         price, action = min(map(scene.ways.beside, cells))

@@ -171,6 +171,11 @@ class Ways:
         return best, action
 
 
+def far_price(steps: int) -> float:
+    """What a known place out of view costs: it is sure to be there, so distance counts less."""
+    return min(steps, 10 + steps / 3)
+
+
 def _spread(cost: list[int]) -> tuple[list[int], list[int]]:
     distance = [FAR] * CELLS
     first = [-1] * CELLS

@@ -21,7 +21,7 @@ SEARCH = 6
 MAX_OPEN = 3
 EARLIEST = 380
 """The step before which no plant is looked after: none is set in the first minutes."""
-VISIT = 10
+VISIT = 20
 
 
 def plant_offers(scene: Scene) -> Iterator[Offer]:

@@ -9,7 +9,7 @@ from orchestrator.models.heuristic.crafter.beliefs import Beliefs
 from orchestrator.models.heuristic.crafter.navigate import AROUND, FAR, NEAR, Ways
 from orchestrator.models.heuristic.crafter.view import CELLS, HEIGHT, NEXT, WIDTH, View
 
-NIGHT_GRASS = 2
+NIGHT_GRASS = 1
 SWORDS = (("iron_sword", 5), ("stone_sword", 3), ("wood_sword", 2))
 PICKAXES = (("iron_pickaxe", 3), ("stone_pickaxe", 2), ("wood_pickaxe", 1))
 TOOLS = (

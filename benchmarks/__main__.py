@@ -1,0 +1,12 @@
+"""Run every benchmark, one after the other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+MODULES = ("benchmarks.crafter_speed", "benchmarks.host_cost")
+
+for module in MODULES:
+    print(f"== {module}", flush=True)
+    subprocess.run([sys.executable, "-m", module], check=True)

@@ -1,0 +1,66 @@
+"""``slowwave``: the commands put together, and errors turned into sentences."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import click
+import typer
+
+from envs.errors import EnvironmentFault
+from orchestrator.cli import gate, history, night, play, setup
+from orchestrator.cli.output import aside, print_json
+from orchestrator.errors import SlowwaveError
+
+app = typer.Typer(
+    name="slowwave",
+    help="Improve an LLM agent's memory overnight; keep only what a fixed-seed gate proves better.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    # Locals in a traceback could show a key.
+    pretty_exceptions_enable=False,
+)
+setup.add_commands(app)
+play.add_commands(app)
+night.add_commands(app)
+history.add_commands(app)
+app.add_typer(gate.app, name="gate")
+
+BUG = "This is a bug in slowwave. Please report it with the lines above and `slowwave doctor`."
+
+
+def main() -> None:
+    """Run the command line; every failure ends in a sentence and an exit status.
+
+    Exit status: 0 done, 1 failed, 2 asked for something that cannot be done as asked, 130 stopped
+    from the keyboard.
+    """
+    try:
+        status = app(standalone_mode=False)
+        code = status if isinstance(status, int) else 0
+    except SlowwaveError as error:
+        code = _fail(error.message, error.mend, error.exit_code)
+    except EnvironmentFault as error:
+        code = _fail(error.message, error.mend, 2)
+    except click.exceptions.Abort:
+        code = _fail("Stopped.", "Run the same command again; it goes on where it stopped.", 130)
+    except KeyboardInterrupt:
+        code = _fail("Stopped.", "Run the same command again; it goes on where it stopped.", 130)
+    except click.ClickException as error:
+        code = _fail(error.format_message(), "Add --help for what there is.", 2)
+    except BrokenPipeError:
+        code = 0
+    except Exception:
+        traceback.print_exc()
+        code = _fail(BUG, None, 70)
+    sys.exit(code)
+
+
+def _fail(message: str, mend: str | None, code: int) -> int:
+    if "--json" in sys.argv:
+        print_json({"error": message, "mend": mend})
+    aside.print(f"[bold red]{'Error' if code != 130 else 'Note'}:[/] ", end="")
+    aside.print(f"{message} {mend or ''}".rstrip(), highlight=False, markup=False, soft_wrap=True)
+    return code

@@ -1,0 +1,168 @@
+"""``gate simulate``, ``gate power`` and ``gate calibrate``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from flows.settings import prepare
+from orchestrator.cli.output import (
+    JsonOption,
+    WorkspaceOption,
+    number,
+    print_json,
+    progress_bars,
+    screen,
+)
+from orchestrator.episodes.planner import EpisodePlanner
+from orchestrator.gate.calibrate import calibrate as calibrate_rule
+from orchestrator.gate.power import PowerTable
+from orchestrator.gate.power import power as power_of
+from orchestrator.gate.rate import Rate
+from orchestrator.gate.rules import rule_from_name
+from orchestrator.gate.simulate import simulate as simulate_rule
+from orchestrator.night import make_rule, percent
+from orchestrator.night_record import paired_differences
+from orchestrator.workspace import find_workspace, workspace_or_here
+
+app = typer.Typer(help="What the gate does to revisions that are no better, and to better ones.")
+
+RuleOption = Annotated[str, typer.Option(help="two-stage or strict-mean.")]
+SeedOption = Annotated[int, typer.Option(help="Seed of the simulation.", min=0)]
+
+
+@app.command()
+def simulate(
+    rule: RuleOption = "two-stage",
+    nights: Annotated[int, typer.Option(help="Nights to simulate.", min=1)] = 2000,
+    candidates: Annotated[int, typer.Option(help="Candidates in each.", min=1)] = 30,
+    effect: Annotated[float, typer.Option(help="True gain of the better ones, in points.")] = 0.0,
+    better: Annotated[int, typer.Option(help="How many are truly better.", min=0)] = 1,
+    noise: Annotated[float, typer.Option(help="SD of an episode, in points.", min=0)] = 9.0,
+    shared: Annotated[float, typer.Option(help="SD of a seed's effect, in points.", min=0)] = 6.0,
+    seed: SeedOption = 0,
+    workspace: WorkspaceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Simulate nights and count false acceptances; calls the rule that a night uses.
+
+    Example: slowwave gate simulate --rule strict-mean --nights 2000 --candidates 30
+    """
+    place = workspace_or_here(workspace)
+    configured = place.config.gate.rule == rule
+    result = simulate_rule(
+        make_rule(place.config) if configured else rule_from_name(rule),
+        nights=nights,
+        candidates=candidates,
+        effect=effect,
+        better=better,
+        noise=noise,
+        shared=shared,
+        night_alpha=place.config.gate.night_alpha,
+        seed=seed,
+    )
+    if json:
+        print_json(result.model_dump(mode="json"))
+        return
+    table = Table("", "")
+    table.add_row("nights with a false acceptance", _rate(result.false_accept_rate))
+    table.add_row("nights that accept a truly better one", _rate(result.power))
+    table.add_row("new episodes per candidate", f"{result.episodes_per_candidate:.1f}")
+    table.add_row("gain a night reports", f"{result.mean_reported_effect:+.1f} points")
+    table.add_row("gain it truly has", f"{result.mean_true_effect:+.1f} points")
+    screen.print(f"{rule}: {nights} nights of {candidates} candidates", highlight=False)
+    screen.print(table)
+
+
+@app.command()
+def power(
+    sd: Annotated[
+        float | None,
+        typer.Option(
+            help="SD of a paired difference, in points; default: from stored nights.", min=0
+        ),
+    ] = None,
+    seed: SeedOption = 0,
+    workspace: WorkspaceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Say which improvements the configured gate finds, from stored variance, without playing.
+
+    Example: slowwave gate power --sd 12
+    """
+    place = workspace_or_here(workspace)
+    rule = make_rule(place.config)
+    if sd is not None:
+        table = power_of(rule, difference_sd=sd, trials=200, seed=seed)
+    else:
+        table = power_of(
+            rule, differences=paired_differences(place.artifacts / "nights"), trials=200, seed=seed
+        )
+    if json:
+        print_json(table.model_dump(mode="json"))
+    else:
+        _print_power(table)
+
+
+@app.command()
+def calibrate(
+    lineage: Annotated[str, typer.Argument(help="The lineage whose champion plays.")] = "crafter",
+    replicates: Annotated[int, typer.Option(help="Runs of each seed.", min=2)] = 2,
+    seeds: Annotated[int, typer.Option(help="Seeds of the propose bank to play.", min=2)] = 20,
+    candidates: Annotated[int, typer.Option(help="Candidates of a night.", min=1)] = 30,
+    workspace: WorkspaceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Play the champion against itself and measure what the gate does with it.
+
+    Example: slowwave gate calibrate crafter --workspace lab
+    """
+    from flows.evaluate import evaluate
+
+    place = find_workspace(workspace)
+    champion = place.scaffolds.champion(lineage)
+    folder = place.scaffolds.export(champion.tree, place.artifacts / "revisions")
+    environment = place.environment_of(lineage)
+    planner = EpisodePlanner.make(
+        place.config, place.artifacts, environment, steps=place.config.night.steps
+    )
+    banks, _ = place.banks(environment)
+    numbers = banks.seeds("propose", seeds)
+    jobs = [
+        job
+        for replicate in range(replicates)
+        for job in planner.jobs(folder, champion.tree, numbers, replicate=replicate)
+    ]
+    prepare(place.artifacts)
+    with progress_bars() as (advance, _):
+        outcomes = evaluate(jobs, f"calibrate {champion.name}", place.workers, advance)
+    scores = [[percent(one) for one in outcomes[index::seeds]] for index in range(seeds)]
+    found = calibrate_rule(
+        make_rule(place.config),
+        scores,
+        candidates=candidates,
+        night_alpha=place.config.gate.night_alpha,
+        trials=200,
+    )
+    if json:
+        print_json(found.model_dump(mode="json"))
+        return
+    for sentence in found.sentences:
+        screen.print(sentence, highlight=False)
+
+
+def _rate(rate: Rate | None) -> str:
+    if rate is None:
+        return "–"
+    return f"{rate.estimate:.1%} [{rate.low:.1%}, {rate.high:.1%}]"
+
+
+def _print_power(table: PowerTable) -> None:
+    for sentence in table.sentences:
+        screen.print(sentence, highlight=False)
+    rows = Table("effect, points", "found", "episodes")
+    for one in table.effects:
+        rows.add_row(f"{one.effect:+.1f}", _rate(one.power), number(one.episodes, ".1f"))
+    screen.print(rows)

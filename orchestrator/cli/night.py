@@ -1,0 +1,144 @@
+"""``night`` and ``report``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from filelock import FileLock, Timeout
+
+from flows.settings import prepare
+from orchestrator.cli.output import (
+    JsonOption,
+    WorkspaceOption,
+    aside,
+    number,
+    print_json,
+    progress_bars,
+    screen,
+)
+from orchestrator.errors import UsageError
+from orchestrator.night_record import NightRecord, nights, read_record, unfinished
+from orchestrator.report import write_report
+from orchestrator.workspace import Workspace, find_workspace
+
+LineageArgument = Annotated[str, typer.Argument(help="The lineage to improve.")]
+
+
+class _Speaker:
+    """Prints what a night says; see `orchestrator.night.Listener`."""
+
+    def __init__(self, say: object) -> None:
+        self._say = say
+
+    def say(self, text: str) -> None:
+        """One line."""
+        assert callable(self._say)
+        self._say(text)
+
+
+def night(
+    lineage: LineageArgument = "crafter",
+    candidates: Annotated[
+        int | None, typer.Option(help="Candidates at most; default: slowwave.toml.", min=1)
+    ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Begin a new night even if one was interrupted.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Improve a lineage until the budget is spent; keep only what the gate accepts.
+
+    An interrupted night goes on where it stopped.
+
+    Example: slowwave night crafter --workspace lab
+    """
+    place = find_workspace(workspace)
+    lock = FileLock(place.artifacts / "night.lock")
+    place.artifacts.mkdir(parents=True, exist_ok=True)
+    try:
+        with lock.acquire(timeout=0):
+            record = _run(place, lineage, candidates, new)
+    except Timeout:
+        raise UsageError(
+            f"A night is already running in {place.root}.", mend="Wait for it, or stop it first."
+        ) from None
+    page = place.night_folder(record.id) / "report.html"
+    if json:
+        print_json({**record.model_dump(mode="json"), "report_page": str(page)})
+    else:
+        _print_night(record, page)
+
+
+def _run(place: Workspace, lineage: str, candidates: int | None, new: bool) -> NightRecord:
+    champion = place.scaffolds.champion(lineage)
+    place.scaffolds.ensure_clean()
+    record = None if new else unfinished(place.artifacts / "nights", lineage)
+    if record is not None:
+        aside.print(f"Going on with night {record.id}.", highlight=False)
+    else:
+        config = place.config
+        if candidates is not None:
+            chosen = config.night.model_copy(update={"candidates": candidates})
+            config = config.model_copy(update={"night": chosen})
+        environment = place.environment_of(lineage)
+        record = NightRecord.begin(lineage, environment, champion.commit, config)
+        aside.print(f"Night {record.id}: improving {champion.name}.", highlight=False)
+    prepare(place.artifacts)
+    from flows.night import night as night_flow
+
+    with progress_bars() as (advance, say):
+        return night_flow(place, record, _Speaker(say), advance, write_report)
+
+
+def report(
+    night_id: Annotated[
+        str | None, typer.Argument(metavar="NIGHT", help="A night's id; default: the latest.")
+    ] = None,
+    workspace: WorkspaceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Write a night's page again, and say where it is.
+
+    Example: slowwave report --workspace lab
+    """
+    place = find_workspace(workspace)
+    if night_id is None:
+        found = nights(place.artifacts / "nights")
+        if not found:
+            raise UsageError("There is no night yet.", mend="Run one: slowwave night")
+        record = found[-1]
+    else:
+        record = read_record(place.night_folder(night_id))
+    page = write_report(place, record)
+    if json:
+        print_json({**record.model_dump(mode="json"), "report_page": str(page)})
+    else:
+        _print_night(record, page)
+
+
+def _print_night(record: NightRecord, page: Path) -> None:
+    for one in record.rounds:
+        verdict = one.verdict
+        effect = f" {verdict.effect:+.1f} points" if verdict and verdict.effect is not None else ""
+        p = f", p {number(verdict.p)}" if verdict and verdict.p is not None else ""
+        screen.print(f"{one.number}. {one.decision}{effect}{p}: {one.subject}", highlight=False)
+    screen.print(f"Ended because {record.stop_reason}.", highlight=False)
+    if record.report is not None:
+        facts = record.report.summary()
+        screen.print(
+            f"Report bank: {record.report.first} {number(facts['report.first'], '.1f')}%,"
+            f" {record.report.last} {number(facts['report.last'], '.1f')}%; difference"
+            f" {number(facts['report.effect'], '+.1f')} points"
+            f" [{number(facts['report.low'], '+.1f')}, {number(facts['report.high'], '+.1f')}]",
+            highlight=False,
+        )
+    screen.print(f"Report: {page}", highlight=False, soft_wrap=True)
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    app.command()(night)
+    app.command()(report)

@@ -1,0 +1,250 @@
+"""``play`` and ``eval``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from flows.settings import prepare
+from orchestrator.cli.output import (
+    JsonOption,
+    WorkspaceOption,
+    number,
+    print_json,
+    progress_bars,
+    screen,
+)
+from orchestrator.config import Config
+from orchestrator.episodes.job import run_job
+from orchestrator.episodes.planner import EpisodePlanner, check_scaffold_folder
+from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.episodes.store import EpisodeStore
+from orchestrator.errors import SlowwaveError, UsageError
+from orchestrator.evaluation import summarize
+from orchestrator.models.config import ModelConfig
+from orchestrator.scaffolds.errors import StoreError
+from orchestrator.scaffolds.export import export_files
+from orchestrator.scaffolds.trees import hash_tree, read_folder
+from orchestrator.workspace import Workspace, seed_scaffolds, workspace_or_here
+
+EnvironmentArgument = Annotated[str, typer.Argument(help="The game, e.g. crafter.")]
+StepsOption = Annotated[
+    int | None, typer.Option(help="Step limit; default: the environment's own.", min=1)
+]
+ScaffoldOption = Annotated[
+    str | None,
+    typer.Option(
+        help="A scaffold's folder or a revision such as crafter/v1; default: the champion."
+    ),
+]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(help="'heuristic', or 'openai:NAME' with --base-url; default: the workspace's."),
+]
+BaseUrlOption = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]
+SandboxOption = Annotated[str | None, typer.Option(help="Where scaffold code runs: process.")]
+
+
+def play(
+    environment: EnvironmentArgument,
+    seed: Annotated[int, typer.Option(help="The game's seed.", min=0)] = 0,
+    steps: StepsOption = None,
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    scaffold: ScaffoldOption = None,
+    sandbox: SandboxOption = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Play even if the result is stored; digests must agree.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Play one episode and say how it went.
+
+    Example: slowwave play crafter --seed 7 --steps 300 --scaffold scaffolds/crafter
+    """
+    place = workspace_or_here(workspace)
+    config = _config(place, model, base_url, sandbox)
+    planner = EpisodePlanner.make(config, place.artifacts, environment, steps=steps)
+    folder, tree = _scaffold(place, environment, scaffold)
+    (job,) = planner.jobs(folder, tree, [seed])
+    store = EpisodeStore(place.artifacts)
+    before = store.get(job.spec.key)
+    if again and before is not None:
+        store.forget(job.spec.key)
+    with progress_bars() as (advance, _):
+        result = run_job(job, lambda done: advance("playing", done, planner.steps))
+    if again and before is not None and before.digest != result.digest:
+        raise SlowwaveError(
+            f"Seed {seed} gave another game than before ({result.digest[:12]} against"
+            f" {before.digest[:12]}).",
+            mend="Run `slowwave doctor`: the seeds of this installation do not hold.",
+        )
+    if json:
+        print_json(_as_json(result, place))
+    else:
+        _print_episode(result, place)
+
+
+def evaluate(
+    environment: EnvironmentArgument,
+    seeds: Annotated[str, typer.Option(help="Seeds such as 1-10 or 1,5,8-9.")] = "1-10",
+    steps: StepsOption = None,
+    model: ModelOption = None,
+    base_url: BaseUrlOption = None,
+    scaffold: ScaffoldOption = None,
+    sandbox: SandboxOption = None,
+    workers: Annotated[int | None, typer.Option(help="Episodes at once.", min=1)] = None,
+    workspace: WorkspaceOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Play one episode per seed, in parallel, and average.
+
+    Example: slowwave eval crafter --seeds 1-10 --json
+    """
+    place = workspace_or_here(workspace)
+    config = _config(place, model, base_url, sandbox)
+    wanted = parse_seeds(seeds)
+    planner = EpisodePlanner.make(config, place.artifacts, environment, steps=steps)
+    folder, tree = _scaffold(place, environment, scaffold)
+    jobs = planner.jobs(folder, tree, wanted)
+    prepare(place.artifacts)
+    from flows.evaluate import evaluate as evaluate_flow
+
+    with progress_bars() as (advance, _):
+        outcomes = evaluate_flow(jobs, f"eval {environment}", workers or place.workers, advance)
+    summary = summarize(outcomes)
+    if json:
+        episodes = [_as_json(one, place) for one in outcomes if isinstance(one, EpisodeResult)]
+        missing = [one.model_dump() for one in outcomes if isinstance(one, MissingEpisode)]
+        print_json(
+            {
+                "environment": planner.environment,
+                "tree": tree,
+                "episodes": episodes,
+                "mean": summary.mean,
+                "stderr": summary.stderr,
+                "missing": missing,
+                "metrics": summary.metrics,
+            }
+        )
+        return
+    table = Table("seed", "progression", "steps", "outcome")
+    for one in outcomes:
+        if isinstance(one, EpisodeResult):
+            table.add_row(
+                str(one.seed), f"{100 * one.progression:.1f}%", str(one.steps), one.outcome
+            )
+        else:
+            table.add_row(str(one.seed), "missing", "–", one.message)
+    screen.print(table)
+    error = f" ± {100 * summary.stderr:.1f}" if summary.stderr is not None else ""
+    mean = "–" if summary.mean is None else f"{100 * summary.mean:.1f}%{error}"
+    screen.print(
+        f"mean progression {mean} (standard error), {summary.missing} missing", highlight=False
+    )
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Seeds from a text such as ``1-10`` or ``1,5,8-9``, each once.
+
+    Raises:
+        UsageError: The text is no list of seeds.
+    """
+    found: dict[int, None] = {}
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last < first or last - first >= 100_000 or last >= 1 << 31:
+            raise UsageError(f"'{text}' is no list of seeds.", mend="Write 1-10 or 1,5,8-9.")
+        found.update(dict.fromkeys(range(first, last + 1)))
+    return list(found)
+
+
+def _config(
+    place: Workspace, model: str | None, base_url: str | None, sandbox: str | None
+) -> Config:
+    """The workspace's configuration with what the command line overrides."""
+    record = place.config.model_dump()
+    if sandbox:
+        record["sandbox"] = sandbox
+    if model:
+        provider, _, name = model.partition(":")
+        if provider not in ("heuristic", "openai") or (provider == "openai") != bool(name):
+            raise UsageError(
+                f"'{model}' is no model.", mend="Write heuristic, or openai:NAME with --base-url."
+            )
+        record["models"] = {
+            "action": ModelConfig(
+                provider="heuristic" if provider == "heuristic" else "openai",
+                model=name or None,
+                base_url=base_url,
+                api_key_env=None if base_url else "OPENAI_API_KEY" if name else None,
+            )
+        }
+    return Config.model_validate(record)
+
+
+def _scaffold(place: Workspace, environment: str, given: str | None) -> tuple[Path, str]:
+    """The folder to play and its tree hash, copied so that edits meanwhile do not matter."""
+    exports = place.artifacts / "revisions"
+    folder = Path(given) if given else None
+    if given is None or (folder is not None and not folder.is_dir()):
+        try:
+            revision = place.scaffolds.revision(given or environment.partition("-v")[0])
+            return place.scaffolds.export(revision.tree, exports), revision.tree
+        except StoreError:
+            if given is not None:
+                raise UsageError(
+                    f"There is no scaffold folder and no revision '{given}'.",
+                    mend="Give a folder with a scaffold.toml, or a name that `slowwave log` shows.",
+                ) from None
+            folder = seed_scaffolds() / environment.partition("-v")[0]
+    assert folder is not None
+    check_scaffold_folder(folder)
+    files = read_folder(folder)
+    return export_files(files, exports), hash_tree(files)
+
+
+def _as_json(result: EpisodeResult, place: Workspace) -> dict[str, Any]:
+    record = result.model_dump(mode="json")
+    record["trajectory"] = str(place.artifacts / result.trajectory)
+    first = (
+        "environment",
+        "seed",
+        "steps",
+        "progression",
+        "digest",
+        "metrics",
+        "trajectory",
+        "outcome",
+    )
+    return {**{name: record[name] for name in first}, **record}
+
+
+def _print_episode(result: EpisodeResult, place: Workspace) -> None:
+    screen.print(
+        f"{result.environment} seed {result.seed}: {100 * result.progression:.1f}% after"
+        f" {result.steps} steps, {result.outcome}",
+        highlight=False,
+    )
+    if "fault" in result.details:
+        screen.print(str(result.details["fault"]), style="red", highlight=False, markup=False)
+    table = Table("metric", "value")
+    for name, value in result.metrics.items():
+        table.add_row(name, number(value))
+    screen.print(table)
+    screen.print(f"digest {result.digest}", highlight=False, soft_wrap=True)
+    screen.print(
+        f"trajectory {place.artifacts / result.trajectory}", highlight=False, soft_wrap=True
+    )
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add this module's commands."""
+    app.command()(play)
+    app.command("eval")(evaluate)
