@@ -25,11 +25,11 @@ MAX_COMMANDS = 64
 
 _TAG = re.compile(r"<(\|?)([ \t]*)([A-Za-z][A-Za-z_]{0,31})([ \t]*)(\|?)>")
 _STRAY = re.compile(
-    r"""<[|｜]/?[A-Za-z][^\s<>|｜]{0,40}[|｜]?>?  # <|SEARCH notes, <|SEARHC>, <|MOVE2|>, <｜DONE｜>
-    | <[|｜][ \t]+[A-Z_]{2,32}                  # <| SEARCH notes
-    | <[A-Za-z]\w{0,40}[|｜]>                   # <SEARHC|>
-    | [|｜][A-Z_]{2,32}[|｜]>                    # </|DONE|>
-    | <([A-Z_]{2,32})>                         # <DONE>, if there is such a command""",
+    r"""<[|｜]/?\w[^\s<>|｜]{0,40}[|｜]?>?  # <|SEARCH notes, <|SEARHC>, <|MOVE2|>, <｜DONE｜>
+    | <[|｜][ \t]+[A-Z_]{2,32}           # <| SEARCH notes
+    | <[A-Za-z]\w{0,40}[|｜]>            # <SEARHC|>
+    | [|｜][A-Z_]{2,32}[|｜]>             # </|DONE|>
+    | <([A-Z_]{2,32})>                  # <DONE>, if there is such a command""",
     re.VERBOSE,
 )
 """What is meant as a tag and is none."""
@@ -255,8 +255,8 @@ class _Parser:
 
 
 def _counts(tag: re.Match[str], table: Mapping[str, CommandSpec]) -> bool:
-    """Whether a tag is meant as one: both pipes, or one pipe around a known name."""
-    if tag[1] and tag[5]:
+    """Whether a tag is meant as one: both pipes and no space, or one pipe around a known name."""
+    if tag[1] and tag[5] and not (tag[2] or tag[4]):
         return True
     name = tag[3].upper()
     return bool(tag[1] or tag[5]) and (name == _END or name in table)

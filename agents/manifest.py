@@ -5,13 +5,22 @@ Budgets are wishes: the host caps them at the workspace's ceilings whatever is w
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, PlainValidator
 
 from agents.tables import Table, read_table
 
 FILE = "scaffold.toml"
+
+
+def _plain(value: object) -> str | int | float | bool:
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError("an option is a text, a number, true or false")
+    return value
+
+
+Option = Annotated[str | int | float | bool, PlainValidator(_plain)]
 
 
 class Identity(Table):
@@ -51,7 +60,7 @@ class Manifest(Table):
 
     scaffold: Identity
     budgets: Budgets = Field(default_factory=Budgets)
-    options: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    options: dict[str, Option] = Field(default_factory=dict)
 
 
 def read_manifest(text: str) -> Manifest:

@@ -87,7 +87,7 @@ class BudgetConfig(Table):
         hours: Hours from the night's start.
     """
 
-    money_usd: Decimal | None = Field(default=None, gt=0)
+    money_usd: Decimal | None = Field(default=None, gt=0, strict=False)  # TOML has no decimals
     tokens: int | None = Field(default=None, gt=0)
     hours: float | None = Field(default=None, gt=0)
 

@@ -30,6 +30,7 @@ from orchestrator.gate.banks_file import BankSizes
 from orchestrator.gate.budget import ErrorBudget
 from orchestrator.gate.evidence import PairedScores
 from orchestrator.gate.protocol import AcceptanceRule, Need
+from orchestrator.gate.reach import check_reach
 from orchestrator.gate.rules import rule_from_name
 from orchestrator.gate.trial import judge, verdict_of
 from orchestrator.models.errors import BudgetExhausted
@@ -296,6 +297,8 @@ class Night:
         )
         self._banks, self._sizes = self.workspace.banks(self.record.environment, config)
         self._rule = make_rule(config)
+        for warning in check_reach(self._rule, night_alpha=config.gate.night_alpha):
+            self.listener.say(warning)
         self._budget = ErrorBudget(self.workspace.ledger, config.gate.night_alpha)
         self._save()
         self._run_id = self.tracker.night(

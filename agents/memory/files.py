@@ -14,9 +14,7 @@ from agents.memory.base import MemoryRefusal, MemoryResult, MemoryStats
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}")
 MAX_FILES = 64
-_STEP_NUMBER = re.compile(
-    r"\b(?:step|t)\s*[=#:]?\s*\d+\b:?|^\s*(?:\[\d+\]:?|\d+:)", re.IGNORECASE
-)
+_STEP_NUMBER = re.compile(r"\b(?:step|t)\s*[=#:]?\s*\d+\b:?|^\s*(?:\[\d+\]:?|\d+:)", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 
 
@@ -53,7 +51,7 @@ class FilesBackend:
             "CREATE": (1, self._create),
             "FILES": (0, self._list),
             "TEXT": (1, self._text),
-            "PUT": (2, self._write),  # PUT and ADD make the file if need be: code does not misspell
+            "PUT": (2, self._write),  # for hooks: these two make the file if need be
             "ADD": (2, self._add),
         }
 

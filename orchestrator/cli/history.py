@@ -33,6 +33,8 @@ def log(
         print_json({"lineage": lineage, "revisions": [one.as_dict() for one in revisions]})
         return
     table = Table("revision", "verdict", "effect", "95% interval", "p", "what")
+    for column in table.columns[:-1]:
+        column.no_wrap, column.overflow = True, "fold"
     for one in revisions:
         verdict = one.verdict
         interval = verdict.interval if verdict else None

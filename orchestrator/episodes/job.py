@@ -80,10 +80,16 @@ def _play(
 ) -> EpisodeResult:
     spec = job.spec
     manifest, seed_memory = read_scaffold(job.scaffold)
-    header = {"spec": spec.model_dump(mode="json"), "key": spec.key, "sandbox": job.sandbox}
+    environment = _environment(spec.environment, job.artifacts / "worlds")
+    header = {
+        "spec": spec.model_dump(mode="json"),
+        "key": spec.key,
+        "sandbox": job.sandbox,
+        "instructions": environment.instructions,
+    }
     with _broker(job) as broker:
         cast = Cast(
-            environment=_environment(spec.environment, job.artifacts / "worlds"),
+            environment=environment,
             sandbox=make_sandbox(job.sandbox, job.artifacts),
             limits=job.sandbox_limits,
             scaffold=job.scaffold,

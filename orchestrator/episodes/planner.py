@@ -14,6 +14,7 @@ from orchestrator.config import Config
 from orchestrator.episodes.job import EpisodeJob
 from orchestrator.episodes.spec import EpisodeSpec
 from orchestrator.models.broker import Broker
+from orchestrator.models.config import ModelConfig, Role
 from orchestrator.models.heuristic import make_heuristic
 from orchestrator.models.ledger import Limits
 from orchestrator.sandbox import make_sandbox
@@ -67,7 +68,7 @@ class EpisodePlanner:
         """
         name = envs.registry.resolve(environment)
         game = envs.registry.make(name)
-        with Broker(config.models, factories={"heuristic": make_heuristic}) as broker:
+        with Broker(playing(config), factories={"heuristic": make_heuristic}) as broker:
             fingerprints = {str(role): text for role, text in broker.fingerprints().items()}
         sandbox = make_sandbox(config.sandbox, artifacts)
         return cls(
@@ -107,7 +108,7 @@ class EpisodePlanner:
                 ),
                 scaffold=scaffold,
                 artifacts=self.artifacts,
-                models=self.config.models,
+                models=playing(self.config),
                 sandbox=self.config.sandbox,
                 night=self.night,
                 started_at=self.started_at,
@@ -127,6 +128,11 @@ class EpisodePlanner:
         return manifest.budgets.capped(
             Budgets(**{name: getattr(ceilings, name) for name in Budgets.model_fields})
         )
+
+
+def playing(config: Config) -> dict[Role, ModelConfig]:
+    """The models that play: those of other roles decide no episode's result."""
+    return {role: model for role, model in config.models.items() if role in ("action", "memory")}
 
 
 def check_scaffold_folder(folder: Path) -> None:

@@ -7,6 +7,7 @@ the machinery (`InfrastructureError`) makes the episode missing.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ MESSAGES_PER_STEP = 2_000
 """Requests one step may make; a flood beyond them is the scaffold's failure."""
 
 STEP_LIMIT = "step_limit"
+WORDS_KEPT = 4_000
+"""Characters kept of what the sandbox says for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,15 @@ def play(spec: EpisodeSpec, cast: Cast, trajectory: TrajectoryWriter) -> Played:
         InfrastructureError: The machinery failed; the trajectory is marked incomplete.
     """
     started = time.monotonic()
-    session = cast.sandbox.start(cast.scaffold, cast.limits)
     try:
-        episode = _Episode(spec, cast, trajectory, session)
-        return episode.run(started)
+        session = cast.sandbox.start(cast.scaffold, cast.limits)
+        try:
+            return _Episode(spec, cast, trajectory, session).run(started)
+        finally:
+            session.close()
     except BaseException as error:
         trajectory.abandon(f"{type(error).__name__}: {error}")
         raise
-    finally:
-        session.close()
 
 
 class _Episode:
@@ -111,31 +114,32 @@ class _Episode:
         self._cast = cast
         self._trajectory = trajectory
         self._session = session
-        self._waited = 0.0
+        self._left = cast.limits.start_seconds
         self._requests = 0
         self._turns: TurnServer | None = None
         self._counter = MetricsCounter(cast.environment.idle_actions)
+        self._steps = 0
+        self._observation = ""
+        self._outcome = ""
         self._fault = ""
 
     def run(self, started: float) -> Played:
         """From reset to the end."""
         environment, memory = self._cast.environment, self._cast.memory
-        observation = environment.reset(self._spec.seed).text
-        memory.begin_episode(self._cast.seed_memory)
-        size = memory.stats().characters
-        steps = 0
+        self._observation = environment.reset(self._spec.seed).text
+        size = 0
         try:
+            size = self._begin_memory()
             self._turns = self._open()
-            steps, outcome, observation = self._play_steps(observation)
-            self._session.send(Stop(outcome))
+            self._play_steps()
         except ScaffoldFailure as failure:
-            outcome = f"scaffold_{failure.kind}"
-            steps = self._turns.step.number if self._turns else 0
-            self._fault = str(failure)
-        memory.end_episode(outcome)
+            self._outcome = f"scaffold_{failure.kind}"
+            self._fault = _words(str(failure))
+        memory.end_episode(self._outcome)
         progression = environment.progression
+        last = self._trajectory.text(self._observation)
         metrics = self._counter.finish(
-            last_observation=self._trajectory.text(observation),
+            last_observation=last,
             progression=progression,
             growth=memory.stats().characters - size,
             memory_tokens=self._turns.memory_tokens if self._turns else 0,
@@ -145,14 +149,35 @@ class _Episode:
             details["fault"] = self._fault
         digest = self._trajectory.finish(
             progression=progression,
-            outcome=outcome,
-            steps=steps,
+            last_observation=last,
+            outcome=self._outcome,
+            steps=self._steps,
             details=details,
             metrics=metrics,
             memory=memory.snapshot(),
+            unfinished=self._unfinished(),
         )
         seconds = time.monotonic() - started
-        return Played(steps, progression, outcome, digest, metrics, details, seconds)
+        return Played(self._steps, progression, self._outcome, digest, metrics, details, seconds)
+
+    def _begin_memory(self) -> int:
+        """Fill memory with the seed files; returns its size."""
+        memory = self._cast.memory
+        try:
+            memory.begin_episode(self._cast.seed_memory)
+        except MemoryRefusal as refusal:
+            memory.begin_episode({})
+            raise ScaffoldFailure(
+                "fault", f"The seed files of memory cannot be taken: {refusal}"
+            ) from None
+        return memory.stats().characters
+
+    def _unfinished(self) -> dict[str, Any] | None:
+        """The turns of the step in which the scaffold failed; ``None`` without any."""
+        step = self._turns.step if self._turns else None
+        if step is None or step.number < self._steps or not step.turns:
+            return None
+        return {"step": step.number, "turns": step.turns, "events": step.events}
 
     def _open(self) -> TurnServer:
         """Exchange `Start` and `Ready`."""
@@ -181,6 +206,8 @@ class _Episode:
         ]
         try:
             table = command_table(own)
+            if not cast.handover:
+                del table["READY"]
         except ValueError as error:
             raise ScaffoldFailure("fault", f"hooks.py: {error}") from None
         return TurnServer(
@@ -193,29 +220,35 @@ class _Episode:
             trajectory=self._trajectory,
         )
 
-    def _play_steps(self, observation: str) -> tuple[int, str, str]:
-        """Returns steps played, outcome, and what was seen last."""
+    def _play_steps(self) -> None:
+        """Play until the game or the step limit ends the episode."""
         environment = self._cast.environment
         action: str | None = None
         note = ""
-        for number in range(self._spec.steps):
-            wanted = self._decide(number, Observe(number, observation, action, note))
+        while not self._outcome:
+            number = self._steps
+            wanted = self._decide(number, Observe(number, self._observation, action, note))
             action, note, event = self._playable(wanted)
-            self._write_step(number, observation, wanted, action, event)
+            self._write_step(number, wanted, action, event)
             step = environment.step(action)
-            observation = step.observation.text
-            if self._cast.on_step is not None:
-                self._cast.on_step(number + 1)
+            self._steps += 1
+            self._observation = step.observation.text
             if step.done:
-                return number + 1, step.outcome or "done", observation
-        return self._spec.steps, STEP_LIMIT, observation
+                self._outcome = step.outcome or "done"
+            elif self._steps == self._spec.steps:
+                self._outcome = STEP_LIMIT
+            if self._cast.on_step is not None:
+                self._cast.on_step(self._steps)
+        # What the scaffold makes of the end no longer matters.
+        with contextlib.suppress(ScaffoldFailure):
+            self._session.send(Stop(self._outcome))
 
     def _decide(self, number: int, observe: Observe) -> str:
         """Serve one step's requests until the sandbox acts."""
         turns = self._turns
         assert turns is not None
         turns.begin_step(number)
-        self._waited = 0.0
+        self._left = self._cast.limits.step_seconds
         self._requests = 0
         self._session.send(observe)
         while True:
@@ -240,20 +273,20 @@ class _Episode:
         note = f"'{wanted[:80]}' is not an action, so {default} was played."
         return default, note, "invalid_action"
 
-    def _write_step(
-        self, number: int, observation: str, wanted: str, action: str, event: str
-    ) -> None:
+    def _write_step(self, number: int, wanted: str, action: str, event: str) -> None:
         assert self._turns is not None
         step = self._turns.step
         record: dict[str, Any] = {
             "step": number,
-            "observation": self._trajectory.text(observation),
+            "observation": self._trajectory.text(self._observation),
             "turns": step.turns,
             "committed": step.action,
             "action": action,
             "overridden": _form(wanted) != _form(step.action),
             "events": [*step.events, event] if event else step.events,
         }
+        if wanted != action:
+            record["wanted"] = self._trajectory.text(wanted[:WORDS_KEPT])
         if step.hooks:
             record["hooks"] = step.hooks
         self._counter.add(record)
@@ -282,12 +315,11 @@ class _Episode:
         self._requests += 1
         if self._requests > MESSAGES_PER_STEP:
             raise ScaffoldFailure("protocol", f"Over {MESSAGES_PER_STEP} messages in one step.")
-        left = self._cast.limits.step_seconds - self._waited
-        if left <= 0:
+        if self._left <= 0:
             raise ScaffoldFailure("timeout", "The scaffold took too long over one step.")
         began = time.monotonic()
-        message = self._session.receive(min(seconds, left))
-        self._waited += time.monotonic() - began
+        message = self._session.receive(min(seconds, self._left))
+        self._left -= time.monotonic() - began
         if isinstance(message, FaultMessage):
             raise ScaffoldFailure(
                 "fault",
@@ -295,6 +327,12 @@ class _Episode:
                 mend="Mend that line.",
             )
         return message
+
+
+def _words(text: str) -> str:
+    """What the sandbox says, fit for a person's screen: not long, and no control characters."""
+    kept = text[:WORDS_KEPT]
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in kept)
 
 
 def _form(action: str) -> str:

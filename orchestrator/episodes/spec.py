@@ -22,14 +22,16 @@ _HARNESS = (
     "agents.grammar",
     "agents.messages",
     "agents.memory.files",
+    "orchestrator.episodes.metrics",
     "orchestrator.episodes.player",
+    "orchestrator.episodes.trajectory",
     "orchestrator.episodes.turns",
 )
 
 
 @cache
 def harness_fingerprint() -> str:
-    """SHA-256 over the host code that decides what an agent sees (16 hexadecimal digits)."""
+    """SHA-256 over the host code that decides a result (16 hexadecimal digits)."""
     digest = hashlib.sha256(f"protocol {PROTOCOL_VERSION}".encode())
     for name in _HARNESS:
         spec = find_spec(name)

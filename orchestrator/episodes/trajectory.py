@@ -7,7 +7,8 @@ The records, in order:
 | ``header`` | schema version, the episode's spec, the environment's instructions |
 | ``text`` | a text with its number; every text is written once and referred to by number |
 | ``step`` | one step: observation, turns of LOG and PLAN, hooks' memory use, action, events |
-| ``end`` | ``complete`` (or not, and why), outcome, progression, memory as it was at the end |
+| ``end`` | ``complete`` (or not, and why), outcome, progression, memory as it was at the end, |
+|         | what was seen last, and the turns of a step that the scaffold did not survive |
 
 A trajectory is written to a ``.partial`` file and takes its name only when it is complete. The
 digest covers every ``text`` and ``step`` record and the progression: all that the agent saw, wrote
@@ -51,7 +52,7 @@ class TrajectoryWriter:
         self.partial = path.with_name(path.name + ".partial")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.partial.open("wb")
-        self._stream = zstandard.ZstdCompressor(level=3).stream_writer(self._file)
+        self._stream = zstandard.ZstdCompressor(level=3).stream_writer(self._file, closefd=False)
         self._digest = hashlib.sha256()
         self._numbers: dict[str, int] = {}
         self._write({"type": "header", "schema": SCHEMA, **header})
@@ -65,15 +66,21 @@ class TrajectoryWriter:
         return number
 
     def step(self, record: dict[str, Any]) -> None:
-        """Write one step; see `Step` for its fields."""
+        """Write one step; its fields stand in `orchestrator.episodes.player`."""
         self._seal({"type": "step", **record})
 
-    def finish(self, *, progression: float, **facts: Any) -> str:
-        """Write the end, give the file its name, and return the digest."""
-        self._digest.update(f"progression {progression!r}".encode())
+    def finish(self, *, progression: float, last_observation: int, **facts: Any) -> str:
+        """Write the end, give the file its name, and return the digest.
+
+        Args:
+            progression: The environment's score in [0, 1].
+            last_observation: Number of the text that the agent would have seen next.
+            facts: What else the ``end`` record holds.
+        """
+        self._digest.update(f"last {last_observation} progression {progression!r}".encode())
         digest = self._digest.hexdigest()
         end = {"type": "end", "complete": True, "progression": progression, "digest": digest}
-        self._write({**end, **facts})
+        self._write({**end, "last_observation": last_observation, **facts})
         self._close()
         os.replace(self.partial, self.path)
         return digest
@@ -83,6 +90,8 @@ class TrajectoryWriter:
         with contextlib.suppress(OSError):
             self._write({"type": "end", "complete": False, "reason": reason})
             self._close()
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _seal(self, record: dict[str, Any]) -> None:
         self._digest.update(self._write(record))
@@ -94,6 +103,8 @@ class TrajectoryWriter:
 
     def _close(self) -> None:
         self._stream.close()  # type: ignore[no-untyped-call]
+        self._file.flush()
+        os.fsync(self._file.fileno())
         self._file.close()
 
 
@@ -130,10 +141,11 @@ class Trajectory:
     def steps(self) -> Iterator[dict[str, Any]]:
         """Step records in order, each with its observation's text filled in.
 
-        After the last one, `end` tells whether the trajectory is complete.
+        After the last one, `end` tells whether the trajectory is complete or was abandoned.
 
         Raises:
-            TrajectoryError: The file is missing, cut off, or of an unknown schema.
+            TrajectoryError: The file is missing, of an unknown schema, damaged, or has no end; what
+                can be read comes first.
         """
         for record in self._records():
             kind = record.get("type")
@@ -145,6 +157,8 @@ class Trajectory:
                 yield {**record, "observation_text": self._texts[record["observation"]]}
             elif kind == "end":
                 self.end = record
+                return
+        raise self._damage("it has no end")
 
     def text(self, number: int) -> str:
         """A text by its number, once its record has been read."""
@@ -185,7 +199,10 @@ class Trajectory:
                 f"There is no trajectory {self.path}.", mend="Play the episode again."
             ) from None
         except (zstandard.ZstdError, ValueError, EOFError) as error:
-            raise TrajectoryError(
-                f"{self.path} is damaged or cut off ({error}).",
-                mend="Delete it and play the episode again.",
-            ) from None
+            raise self._damage(str(error)) from None
+
+    def _damage(self, how: str) -> TrajectoryError:
+        return TrajectoryError(
+            f"{self.path} is damaged or cut off: {how}.",
+            mend="Delete it and play the episode again.",
+        )

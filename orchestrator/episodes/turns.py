@@ -9,16 +9,24 @@ here and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents.grammar import LOG, PLAN, Command, CommandSpec, Fault, parse
+from agents.grammar import BUILT_IN_BY_NAME, LOG, PLAN, Command, CommandSpec, Fault, parse
 from agents.manifest import Budgets
 from agents.memory.base import MemoryBackend, MemoryRefusal
-from agents.messages import CommandCall, CommandReply, MemoryRequest, TurnReply, TurnRequest
+from agents.messages import (
+    MAX_MESSAGES,
+    CommandCall,
+    CommandReply,
+    MemoryRequest,
+    TurnReply,
+    TurnRequest,
+)
 from orchestrator.episodes.trajectory import TrajectoryWriter
 from orchestrator.models.base import Completion, Message
 from orchestrator.models.config import Role
+from orchestrator.models.errors import PromptTooLong, RequestRejected
 from orchestrator.sandbox.base import ScaffoldFailure
 
 CallModel = Callable[[Role, Sequence[Message]], Completion]
@@ -30,7 +38,11 @@ ACTION_TURNS = 2
 HOOK_READS = frozenset({"FILES", "TEXT"})
 HOOK_WRITES = frozenset({"PUT", "ADD"})
 RESULT_LIMIT = 20_000
-"""Characters of one command's result that the model gets to see."""
+"""Characters that the model gets to see of a search's or an own command's result."""
+
+_CUT_BY_MEMORY = frozenset({"READ", "TAIL"})
+_READ_FIRST = "Not yet: first read the results, then act."
+_MEND_FIRST = "Not yet: first see what went wrong above."
 
 
 @dataclass(slots=True)
@@ -83,6 +95,7 @@ class TurnServer:
         self._novelty: list[bool] | None = None
         self._may_write = True
         self._conversation: list[Message] = []
+        self._answered = False
         self.memory_tokens = 0
         self.step = StepState(0)
 
@@ -101,12 +114,8 @@ class TurnServer:
         phase = request.phase
         self._enter(phase)
         role = self._role(phase)
-        conversation = self._conversation
-        if request.kept > len(conversation):
-            raise ScaffoldFailure("protocol", "A turn builds on messages that were never sent.")
-        del conversation[request.kept :]
-        conversation.extend(request.messages)  # type: ignore[arg-type]
-        completion = self._call_model(role, conversation)
+        self._converse(request)
+        completion = self._ask(role)
         if phase == LOG or (self._handover and not self.step.handed_over):
             self.memory_tokens += completion.usage.total
         parsed = parse(completion.text, self._table)
@@ -138,6 +147,33 @@ class TurnServer:
             self.step.hooks.append({"operation": operation, "arguments": numbers})
         return result.text
 
+    # --- the model ----------------------------------------------------------------------------
+
+    def _converse(self, request: TurnRequest) -> None:
+        """Bring the conversation to where the request wants it."""
+        conversation = self._conversation
+        if request.kept > len(conversation):
+            raise ScaffoldFailure("protocol", "A turn builds on messages that were never sent.")
+        del conversation[request.kept :]
+        conversation.extend(request.messages)  # type: ignore[arg-type]
+        if len(conversation) > MAX_MESSAGES:
+            what = f"A conversation of the scaffold has over {MAX_MESSAGES} messages."
+            raise ScaffoldFailure("protocol", what)
+
+    def _ask(self, role: Role) -> Completion:
+        """Ask the model; a prompt that it cannot take is the scaffold's failure."""
+        try:
+            completion = self._call_model(role, self._conversation)
+        except (PromptTooLong, RequestRejected) as error:
+            # A first request may be refused because of the configuration: that ends the run.
+            if isinstance(error, RequestRejected) and not self._answered:
+                raise
+            raise ScaffoldFailure("prompt", f"The model cannot take the prompt: {error}") from error
+        self._answered = True
+        # Half of a surrogate pair, as a cut answer may end with, is no text.
+        text = completion.text.encode("utf-8", "replace").decode("utf-8")
+        return completion if text == completion.text else replace(completion, text=text)
+
     # --- phases and budgets -----------------------------------------------------------------
 
     def _enter(self, phase: str) -> None:
@@ -149,6 +185,7 @@ class TurnServer:
         step.phase = phase
         self._may_write = phase == LOG
         step.used[phase] += 1
+        step.action_turns += step.handed_over
 
     def _role(self, phase: str) -> Role:
         if not self._handover:
@@ -158,23 +195,28 @@ class TurnServer:
     def _close_turn(self, phase: str, ended: str, results: list[list[str]]) -> str:
         """Apply the budget, and the hand-over where there are two models."""
         step = self.step
-        limit = self._budgets.log_turns if phase == LOG else self._budgets.plan_turns
-        if step.handed_over:
-            step.action_turns += 1
-            if not ended and step.action_turns >= ACTION_TURNS:
+        if not ended and self._is_last_turn(phase):
+            if phase == PLAN and self._handover and not step.handed_over:
+                ended = "READY"
+                step.events.append("consult_budget_exhausted")
+            else:
                 ended = "BUDGET"
-        elif not ended and step.used[phase] >= limit:
-            ended = "READY" if phase == PLAN and self._handover else "BUDGET"
+                step.events.append(f"{phase.lower()}_budget_exhausted")
         if ended == "READY":
             step.handed_over = True
         elif ended:
             step.ended.add(phase)
             self._may_write = phase == LOG
-        if ended == "BUDGET":
-            step.events.append(f"{phase.lower()}_budget_exhausted")
-        elif not ended and not results:
+        elif not results:
             results.append(["(no command)", self._reminder(phase)])
         return ended
+
+    def _is_last_turn(self, phase: str) -> bool:
+        step = self.step
+        if step.handed_over:
+            return step.action_turns >= ACTION_TURNS
+        limit = self._budgets.log_turns if phase == LOG else self._budgets.plan_turns
+        return step.used[phase] >= limit
 
     def _reminder(self, phase: str) -> str:
         ending = "<|DONE|>" if phase == LOG else "<|ACTION|>action<|END|>"
@@ -190,37 +232,45 @@ class TurnServer:
         commands: list[dict[str, Any]],
     ) -> str:
         """Run a turn's commands in order; returns how the phase ended, or ``""``."""
-        reads = any(self._is_memory(item) for item in items)
+        reads = any(self._is_read(item) for item in items)
+        wrong = False
         for item in items:
             if isinstance(item, Fault):
                 self.step.events.append("command_fault")
-                results.append([f"<|{item.name}|>", item.message])
+                results.append([f"<|{item.name}|>" if item.name else "(fault)", item.message])
+                wrong = True
                 continue
             spec = self._table[item.name]
             if phase not in spec.phases or (phase == PLAN and spec.writes):
-                self.step.events.append("command_refused")
-                results.append([_written(item), f"{item.name} is not allowed in {phase}."])
+                wrong |= not spec.ends
+                self._refuse(item, f"{item.name} is not allowed in {phase}.", results)
             elif not spec.ends:
-                self._run(item, spec, phase, results, commands)
+                wrong |= not self._run(item, spec, phase, results, commands)
             elif item.name == "ACTION" and reads:
                 # The model has not seen what it asked for: it decides again with the results.
-                results.append([_written(item), "Not yet: first read the results, then act."])
+                results.append([_written(item), _READ_FIRST])
+            elif item.name == "READY" and (self.step.handed_over or not self._handover):
+                self._refuse(item, "You are the action model: end with an action.", results)
+            elif wrong and not self._is_last_turn(phase):
+                # An error is a message to the model, which an ended phase would never show.
+                results.append([_written(item), _MEND_FIRST])
             else:
-                return self._end(item, results)
+                return self._end(item)
         return ""
 
-    def _is_memory(self, item: Command | Fault) -> bool:
-        return isinstance(item, Command) and not self._table[item.name].ends
+    def _refuse(self, item: Command, why: str, results: list[list[str]]) -> None:
+        self.step.events.append("command_refused")
+        results.append([_written(item), why])
 
-    def _end(self, item: Command, results: list[list[str]]) -> str:
-        step = self.step
-        if item.name == "READY" and not self._handover:
-            results.append([_written(item), "You are the action model: end with an action."])
-            return ""
+    def _is_read(self, item: Command | Fault) -> bool:
+        spec = self._table[item.name] if isinstance(item, Command) else None
+        return spec is not None and not (spec.ends or spec.writes)
+
+    def _end(self, item: Command) -> str:
         if item.name == "ACTION":
-            if self._handover and not step.handed_over:
+            if self._handover and not self.step.handed_over:
                 return "READY"
-            step.action = item.arguments[0]
+            self.step.action = item.arguments[0]
         return item.name
 
     def _run(
@@ -230,10 +280,11 @@ class TurnServer:
         phase: str,
         results: list[list[str]],
         commands: list[dict[str, Any]],
-    ) -> None:
+    ) -> bool:
+        """Carry out one memory command; returns whether it could be."""
         ok, matches, novel = True, None, None
         try:
-            if item.name in self._memory.operations:
+            if item.name in BUILT_IN_BY_NAME:
                 result = self._memory.run(item.name, item.arguments)
                 text, matches, novel = result.text, result.matches, result.novel
             else:
@@ -242,12 +293,11 @@ class TurnServer:
             ok, text = False, str(refusal)
         if not ok:
             self.step.events.append("command_refused")
-        if len(text) > RESULT_LIMIT:
-            text = f"{text[:RESULT_LIMIT]}\n({len(text) - RESULT_LIMIT} more characters not shown)"
-        results.append([_written(item), text])
+        results.append([_written(item), text if item.name in _CUT_BY_MEMORY else _cut(item, text)])
         commands.append(
             {"name": item.name, "phase": phase, "ok": ok, "matches": matches, "novel": novel}
         )
+        return ok
 
     def _run_own(self, item: Command, spec: CommandSpec) -> tuple[str, bool | None, bool]:
         """Have the sandbox run a command of the scaffold, watching what it does to memory."""
@@ -292,6 +342,16 @@ class TurnServer:
         if completion.finish_reason != "stop":
             record["finish_reason"] = completion.finish_reason
         self.step.turns.append(record)
+
+
+def _cut(command: Command, text: str) -> str:
+    """A result that is not too long for a model; a search keeps its end, the newest lines."""
+    missing = len(text) - RESULT_LIMIT
+    if missing <= 0:
+        return text
+    if command.name == "SEARCH":
+        return f"({missing} earlier characters not shown)\n{text[missing:]}"
+    return f"{text[:RESULT_LIMIT]}\n({missing} more characters not shown)"
 
 
 def _written(command: Command) -> str:

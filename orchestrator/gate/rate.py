@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
-from scipy import stats
 
 
 class Rate(BaseModel):
@@ -35,5 +34,7 @@ class Rate(BaseModel):
         Source:
             Clopper & Pearson 1934, Biometrika 26 (4), 404-413.
         """
+        from scipy import stats  # here, because it takes most of a second to import
+
         interval = stats.binomtest(successes, trials).proportion_ci(0.95, method="exact")
         return cls(estimate=successes / trials, low=float(interval.low), high=float(interval.high))

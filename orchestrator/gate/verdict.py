@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
-from scipy import stats
 
 Decision = Literal["accept", "reject", "indecisive"]
 Stage = Literal["screen", "confirm"]
@@ -88,6 +87,8 @@ def bca_interval(differences: Sequence[float], level: float = 0.95) -> Interval:
     Source:
         Efron 1987, "Better bootstrap confidence intervals", JASA 82 (397), 171-185.
     """
+    from scipy import stats  # here, because it takes most of a second to import
+
     values = np.asarray(differences, dtype=float)
     if values.size < 2:
         return Interval(None, None)

@@ -63,6 +63,7 @@ class Row:
     before: str
     after: str
     tendency: Tendency
+    up: bool
 
 
 def rows(one: Candidate) -> list[Row]:
@@ -83,17 +84,17 @@ def _row(name: str, before: float | None, after: float | None) -> Row | None:
         return None
     metric = METRICS.get(name, Metric(name, "amount", 0))
     shown = metric.show(before), metric.show(after)
-    return Row(name, metric.label, *shown, _tendency(metric, before, after, shown))
-
-
-def _tendency(
-    metric: Metric, before: float | None, after: float | None, shown: tuple[str, str]
-) -> Tendency:
+    up = before is not None and after is not None and after > before
     if before is None or after is None:
-        return "unknown"
-    if shown[0] == shown[1]:
-        return "same"
-    up = after > before
+        tendency: Tendency = "unknown"
+    elif shown[0] == shown[1]:
+        tendency = "same"
+    else:
+        tendency = _tendency(metric, up)
+    return Row(name, metric.label, *shown, tendency, up)
+
+
+def _tendency(metric: Metric, up: bool) -> Tendency:
     if metric.good == 0:
         return "more" if up else "less"
     return "better" if up == (metric.good > 0) else "worse"

@@ -207,6 +207,7 @@ class ReportData(Facts):
         night: The night's id.
         lineage: The lineage it improved.
         environment: Environment id.
+        steps: Steps of a game at most; ``None`` for the environment's own limit.
         started_at: When it started.
         ended_at: When it ended; ``None`` while it is not finished.
         first: Name of the champion it began with.
@@ -229,6 +230,7 @@ class ReportData(Facts):
     night: str
     lineage: str
     environment: str
+    steps: int | None
     started_at: datetime
     ended_at: datetime | None
     first: str

@@ -100,8 +100,10 @@ def parse(diff: str) -> list[FileDiff]:
         elif not files:
             continue
         elif hunk:
-            old, new, in_hunk = int(hunk[1]), int(hunk[2]), True
-            files[-1].lines.append(DiffLine("hunk", None, None, hunk[3].strip()))
+            old, new, heading = int(hunk[1]), int(hunk[2]), hunk[3].strip()
+            if heading or in_hunk:
+                files[-1].lines.append(DiffLine("hunk", None, None, heading or "…"))
+            in_hunk = True
         elif not in_hunk:
             _read_header(files[-1], line)
         elif line.startswith("+"):
@@ -157,7 +159,7 @@ def _rules(style: str) -> Iterator[str]:
 def _read_header(file: FileDiff, line: str) -> None:
     marks = ("new file", "deleted file", "similarity", "rename", "Binary files")
     if line.startswith(marks):
-        file.lines.append(DiffLine("note", None, None, line))
+        file.lines.append(DiffLine("note", None, None, line.partition(" mode ")[0]))
     elif line.startswith("+++ b/"):
         file.path = line.removeprefix("+++ b/").removesuffix("\t")
 

@@ -56,6 +56,7 @@ def gather(workspace: Workspace, record: NightRecord) -> ReportData:
         night=record.id,
         lineage=record.lineage,
         environment=record.environment,
+        steps=config.night.steps,
         started_at=_moment(record.started_at),
         ended_at=None if record.ended_at is None else _moment(record.ended_at),
         first=record.report.first if record.report else first,

@@ -80,6 +80,18 @@ def probability(value: float | None) -> str:
     return f"{mantissa}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}" if mark else text
 
 
+def share(value: float) -> str:
+    """A small probability in percent, with no more digits than it has: ``5%``, ``0.5%``."""
+    return f"{100 * value:.4g}%"
+
+
+def odds(value: float) -> str:
+    """A small probability as a chance: ``1 in 66,000``."""
+    one_in = 1 / value
+    size = 10 ** max(0, len(str(int(one_in))) - 2)
+    return f"1 in {round(one_in / size) * size:,}"
+
+
 def money(usd: float) -> str:
     """An amount of US dollars; small ones to a hundredth of a cent."""
     return f"${usd:,.2f}" if usd >= 0.1 or usd == 0 else f"${usd:.4f}"
@@ -110,7 +122,7 @@ def duration(seconds: float) -> str:
 
 def moment(when: datetime) -> str:
     """A point in time with its offset: ``30 November 2026, 23:07 (UTC+01:00)``."""
-    zone = when.strftime("%:z") if when.utcoffset() else ""
+    zone = when.isoformat()[-6:] if when.utcoffset() else ""
     return f"{when.day} {when:%B %Y, %H:%M} (UTC{zone})"
 
 
@@ -128,21 +140,16 @@ def summary(data: ReportData) -> tuple[str, ...]:
     if not tried:
         sentences = [f"No candidate was judged, so {data.first} is as it was."]
     elif kept:
-        names = listed([f"“{one.subject}”" for one in kept])
-        sentences = [f"{len(kept)} of {count(tried, 'candidate')} kept: {names}."]
+        # More than two would bury the figures; the page lists them right below.
+        names = f": {listed([f'“{one.subject}”' for one in kept])}" if len(kept) <= 2 else ""
+        sentences = [f"{len(kept)} of {count(tried, 'candidate')} kept{names}."]
     else:
-        sentences = [
-            f"Nothing was kept: {_none_of(tried)} was proven better than {data.first}, "
-            "which is as it was."
-        ]
+        none = "the one candidate was not" if tried == 1 else f"none of {tried} candidates was"
+        sentences = [f"Nothing was kept: {none} proven better than {data.first}."]
     if not data.finished:
         so_far = f"{tried} of at most {count(data.candidates_at_most, 'candidate')} judged so far"
         sentences.insert(0, f"This night is not finished: {so_far}.")
     return (*sentences, *_report_sentence(data))
-
-
-def _none_of(tried: int) -> str:
-    return "the one candidate was not better, or it" if tried == 1 else f"none of {tried} candidates"
 
 
 def _report_sentence(data: ReportData) -> list[str]:
@@ -150,15 +157,16 @@ def _report_sentence(data: ReportData) -> list[str]:
     if bank is None or bank.comparison is None:
         return []
     found = bank.comparison
-    games = f"On {count(len(found.pairs) - found.missing, 'sealed game')} that decided nothing,"
+    games = count(len(found.pairs) - found.missing, "sealed game")
     if not data.accepted:
-        return [f"{games} it scores {score(found.before.mean)} on average."]
+        return [f"It scores {score(found.before.mean)} on average over {games}."]
     sure = ""
     if found.effect.low is not None:
         sure = f" (95% interval {interval(found.effect)})"
     return [
-        f"{games} the mean score went from {score(found.before.mean)} to "
-        f"{score(found.after.mean)}: {points(found.effect.mean)}{sure}."
+        f"On {games}, played when all was decided, the mean score went from "
+        f"{score(found.before.mean)} to {score(found.after.mean)}: "
+        f"{points(found.effect.mean)}{sure}."
     ]
 
 
@@ -190,9 +198,10 @@ def _than(effect: float | None, one: Candidate) -> str:
 def _chance(p: float | None) -> str:
     if p is None:
         return ""
+    chance = f"{probability(p)} ({odds(p)})" if p < 0.01 else probability(p)
     return (
         " If the change made no difference, luck alone would give a result at least this good"
-        f" with probability {probability(p)}."
+        f" with probability {chance}."
     )
 
 
@@ -208,8 +217,7 @@ def error_words(rate: ErrorRate) -> str:
         return (
             f"The rule {rate.rule} keeps no error rate: a candidate that is merely lucky is kept."
         )
-    used = f"{number(rate.charged, '.1%')} of it used" if rate.charged else "none of it used"
-    return f"At most {number(rate.allowed, '.1%')} a night, {used}"
+    return f"At most {share(rate.allowed)} a night; this one charged {share(rate.charged)}"
 
 
 def model_words(models: Sequence[Model]) -> str:
@@ -233,9 +241,14 @@ def editor_words(editor: str) -> str:
     return "rules: a catalogue of known edits, no language model" if editor == "rules" else editor
 
 
+def free(models: Sequence[Model]) -> bool:
+    """Whether no language model was asked at all."""
+    return all(one.provider == "heuristic" for one in models)
+
+
 def cost_words(spend: Spend, models: Sequence[Model]) -> str:
     """What the night cost."""
-    if all(one.provider == "heuristic" for one in models):
+    if free(models):
         return "$0: no language model was asked"
     what = "" if spend.whole_night else " for judging"
     text = f"{money(spend.money_usd)}, {large(spend.tokens)} tokens{what}"

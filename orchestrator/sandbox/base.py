@@ -48,7 +48,8 @@ class ScaffoldFailure(SlowwaveError):
     """The code inside misbehaved; the episode ends and keeps the score it had.
 
     Attributes:
-        kind: ``timeout``, ``protocol``, ``exit`` or ``fault``.
+        kind: ``timeout``, ``protocol``, ``exit``, ``fault``, or ``prompt`` if it asked the model
+            for something that no model takes.
     """
 
     def __init__(self, kind: str, message: str, *, mend: str | None = None) -> None:

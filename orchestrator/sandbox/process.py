@@ -37,6 +37,9 @@ from orchestrator.sandbox.base import (
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from agents.runner import main; main()"
 _CHUNK = 1 << 16
 _SAID_KEPT = 2000
+_EXIT_SECONDS = 1.0
+SEND_SECONDS = 10.0
+"""Seconds that a scaffold may leave a message unread."""
 
 
 class ProcessSandbox:
@@ -58,8 +61,8 @@ class ProcessSandbox:
         }
     )
     cannot = (
-        "The process sandbox cannot keep the code inside from the network, from reading files"
-        " this user can read, or from starting and signalling processes of this user."
+        "The process sandbox cannot keep the code inside from the network, from reading, renaming"
+        " or deleting files of this user, or from starting and signalling processes of this user."
     )
 
     def __init__(self, bundles: Path) -> None:
@@ -146,7 +149,7 @@ class ProcessSession:
     def send(self, message: FromHost) -> None:
         """Write one message, without ever blocking on a child that does not read."""
         data = memoryview(encode_message(message))
-        deadline = time.monotonic() + 10.0
+        deadline = time.monotonic() + SEND_SECONDS
         while data:
             try:
                 data = data[os.write(self._in, data) :]
@@ -213,6 +216,7 @@ class ProcessSession:
         self._said = (self._said + chunk)[-_SAID_KEPT:]
 
     def _ended(self) -> ScaffoldFailure:
+        self._let_exit()
         self._kill()
         with contextlib.suppress(OSError):
             self._hear_rest()
@@ -220,6 +224,16 @@ class ProcessSession:
         words = f" It last said: {said}" if said else ""
         code = self._child.returncode
         return ScaffoldFailure("exit", f"The scaffold's process ended (exit status {code}).{words}")
+
+    def _let_exit(self) -> None:
+        """Give a child that has closed its channel the time to exit with its own status."""
+        if self._killed:
+            return
+        deadline = time.monotonic() + _EXIT_SECONDS
+        # Looked at, not taken: until it is killed and waited for, its number stays its own.
+        look = os.WEXITED | os.WNOWAIT | os.WNOHANG
+        while os.waitid(os.P_PID, self._child.pid, look) is None and time.monotonic() < deadline:
+            time.sleep(0.005)
 
     def _hear_rest(self) -> None:
         os.set_blocking(self._err, False)

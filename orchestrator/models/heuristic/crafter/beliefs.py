@@ -21,6 +21,7 @@ class Beliefs:
         last_actions: The latest actions, oldest first, as far as the prompt shows them.
         warning: The prompt says that the player is going round in circles.
         step: How many steps have been played.
+        planted: The step at which the remembered sapling was planted.
     """
 
     position: Place | None = None
@@ -31,6 +32,7 @@ class Beliefs:
     last_actions: tuple[str, ...] = ()
     warning: bool = False
     step: int | None = None
+    planted: int | None = None
 
 
 NOTHING_KNOWN = Beliefs()

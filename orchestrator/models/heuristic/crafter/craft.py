@@ -24,6 +24,8 @@ INGREDIENTS: dict[str, tuple[str, ...]] = {
 }
 TABLE_WOOD = 2
 FURNACE_STONE = 4
+NEW_TABLE = 2
+STOCK = 2
 OPTIONAL = 10
 """Steps that a stock for later is worth."""
 _MINED_WITH = {"#": 1, "c": 1, "i": 2, "d": 3, "T": 0}
@@ -52,10 +54,12 @@ class Plan:
             self.wood_now = self.table_wood + self.stone_tools
         else:
             self.wood_now = self.iron_tools and self.table_wood + self.iron_tools
-        self.wood_all = min(9, len(self.lacking) + (TABLE_WOOD if self.lacking else 0))
+        self.wood_all = min(9, len(self.lacking) + (STOCK if self.lacking else 0))
         self.stone = self.stone_tools + 1
         furnace = "f" in scene.cells
-        if "place_furnace" not in scene.known or (self.iron_tools and not furnace):
+        if "place_furnace" not in scene.known or (
+            self.iron_tools and have("iron") and not furnace
+        ):
             self.stone += FURNACE_STONE
         if "place_stone" not in scene.known:
             self.stone += 1
@@ -100,10 +104,10 @@ def bench_offers(scene: Scene, plan: Plan) -> Iterator[Offer]:
             price, action = scene.ways.towards(far[1], far[2])
             yield far_price(price) + 3, action, goal
     if wood > TABLE_WOOD and not scene.table_near:
-        spare = wood - TABLE_WOOD >= min(len(plan.lacking), 4)
+        spare = wood - TABLE_WOOD >= len(plan.ready)
         price, action = lay(scene, "place_table")
         first = "place_table" not in scene.known
-        price += hurry + (0 if first else 4 if spare else 9)
+        price += hurry + (0 if first else NEW_TABLE if spare else 9)
         if iron and not scene.furnace_near:
             price += FURNACE_STONE
             if have("stone", 0) < FURNACE_STONE:
@@ -163,7 +167,9 @@ def lay(scene: Scene, action: str, near: str = "") -> tuple[int, str]:
     if scene.front in ground:
         return 1, action
     dig = action != "place_plant"
-    if dig and _MINED_WITH.get(scene.front, 9) <= scene.pickaxe:
+    fence = scene.fence
+    front = NEXT[scene.facing]
+    if dig and front not in fence and _MINED_WITH.get(scene.front, 9) <= scene.pickaxe:
         return 2, "do"
     best, first = FAR, "noop"
     keep = [cell for cell in scene.cells.get(near, ())] if near else []
@@ -177,11 +183,17 @@ def lay(scene: Scene, action: str, near: str = "") -> tuple[int, str]:
                 continue
             if grid[beyond] in ground:
                 price = 2
-            elif dig and _MINED_WITH.get(grid[beyond], 9) <= scene.pickaxe:
+            elif (
+                dig
+                and beyond not in fence
+                and _MINED_WITH.get(grid[beyond], 9) <= scene.pickaxe
+            ):
                 price = 3
             else:
                 continue
-        elif dig and _MINED_WITH.get(grid[cell], 9) <= scene.pickaxe:
+        elif (
+            dig and cell not in fence and _MINED_WITH.get(grid[cell], 9) <= scene.pickaxe
+        ):
             price = 3
         else:
             continue

@@ -11,6 +11,9 @@ from orchestrator.models.heuristic.crafter.navigate import (
     FAR,
     MOVES,
     NEIGHBOURS,
+    X,
+    Y,
+    closed,
     enclosed,
 )
 from orchestrator.models.heuristic.crafter.scene import Scene
@@ -83,9 +86,9 @@ def recover(scene: Scene) -> Answer | None:
             answer = _burrow(scene)
             if answer:
                 return answer
-    if not enemies or (view.health > 2 and scene.damage > 1):
+    if view.health > 2 and scene.damage > 1:
         return None
-    return _flee(scene, enemies)
+    return _flee(scene)
 
 
 def _block(scene: Scene) -> Answer | None:
@@ -100,12 +103,17 @@ def _block(scene: Scene) -> Answer | None:
     return None
 
 
-def _flee(scene: Scene, enemies: list[int]) -> Answer | None:
+def _flee(scene: Scene) -> Answer | None:
+    """Keeps zombies at a distance; they are a little slower than the player."""
+    zombies = scene.cells.get("Z")
+    if not zombies:
+        return None
+
     def gap(cell: int) -> int:
-        return min(abs(cell % 9 - e % 9) + abs(cell // 9 - e // 9) for e in enemies)
+        return min(abs(X[cell] - X[z]) + abs(Y[cell] - Y[z]) for z in zombies)
 
     here = gap(CENTRE)
-    if here > 4:
+    if here > (2 if min(scene.view.food, scene.view.drink) == 0 else 3):
         return None
     free = [side for side in range(4) if scene.grid[NEXT[side]] in ".:_"]
     best = max(free, key=lambda side: gap(NEXT[side]), default=-1)
@@ -212,17 +220,15 @@ def _burrow(scene: Scene) -> Answer | None:
 
 def _pocket(grid: str, cell: int, inside: int, side: int, pickaxe: int) -> int:
     """The work left for a room of two cells that is open only where one enters `cell`."""
-    solid = "#~Tcidtf"
     across = (2, 3) if side < 2 else (0, 1)
-    for part in (cell, inside):
-        if any(grid[part + STEP[turn]] not in solid for turn in across):
-            return FAR
-    if grid[inside + STEP[side]] not in solid:
+    if not closed(grid, inside + STEP[side], STEP[side]):
         return FAR
     work = 3
     for part in (cell, inside):
         more = _WORK.get(grid[part], FAR)
         if more >= FAR or (grid[part] == "i" and pickaxe < 2):
+            return FAR
+        if not all(closed(grid, part + STEP[turn], STEP[turn]) for turn in across):
             return FAR
         work += more
     return work

@@ -14,7 +14,7 @@ from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import View
 
 FULL_ENERGY = 9
-TURN_BACK = 2.5
+TURN_BACK = 1.2
 SEARCH = 14
 """What finding water or a cow is taken to cost when none is known."""
 PATIENCE = 30

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from orchestrator.models.heuristic.crafter.beliefs import sector
+from orchestrator.models.heuristic.crafter.beliefs import Place, sector
 from orchestrator.models.heuristic.crafter.navigate import MOVES
 from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import NEXT
 
 _AHEAD = ((-12, 0), (12, 0), (0, -12), (0, 12))
+_HARD = frozenset(("iron", "coal", "stone"))
+_CONE = ((4.0, 1, 0), (3.0, 2, 0), (1.5, 1, 1), (1.5, 1, -1), (1.0, 3, 0), (1.0, 2, 1), (1.0, 2, -1))
+"""Weight of an unvisited sector, by how many sectors it lies ahead and aside."""
 GROWS_WITHIN = 18
-LEASH = 12
+LEASH = 5.0
+BLOCKED = 20
+PUSH = 0.7
+KEEP = 4.0
+BACK = 2.0
+ROCK = 1.0
 _MINERALS = frozenset(("stone", "coal", "iron", "diamond"))
 
 
@@ -25,52 +33,39 @@ def explore(scene: Scene, wants: tuple[str, ...]) -> str:
 
 
 def _by_sector(scene: Scene, wants: tuple[str, ...]) -> str | None:
-    """Heads for the cheapest sector that has not been visited."""
+    """Goes on in the direction that leads to the most sectors not yet visited."""
     beliefs = scene.beliefs
     assert beliefs.position is not None
     px, py = beliefs.position
-    here = sector(beliefs.position)
     explored = beliefs.explored
-    rocky = bool(_MINERALS & set(wants))
-    rocks = set()
-    lakes = set()
-    for kind, place in beliefs.places:
-        if kind == "water":
-            lakes.add(sector(place))
-        elif rocky and kind in _MINERALS:
-            rocks.add(sector(place))
-    best = 10**6
-    goal = None
-    plant = scene.remembered("sapling") if "eat_plant" not in scene.known else None
-    for radius in (2, 8):
-        for sx in range(max(-3, here[0] - radius), min(3, here[0] + radius) + 1):
-            for sy in range(max(-4, here[1] - radius), min(4, here[1] + radius) + 1):
-                if (sx, sy) == here or (sx, sy) in explored:
-                    continue
-                dx, dy = 9 * sx - px, 7 * sy - py
-                cost = abs(dx) + abs(dy)
-                if (sx, sy) in lakes:
-                    cost += 6
-                if plant and abs(dx - plant[1]) + abs(dy - plant[2]) > GROWS_WITHIN:
-                    cost += LEASH
-                if rocky:
-                    cost -= 6 * ((sx, sy) in rocks)
-                    for n in ((sx - 1, sy), (sx + 1, sy), (sx, sy - 1), (sx, sy + 1)):
-                        cost -= 3 * (n in rocks)
-                if not explored:
-                    cost -= 2 * (abs(sx) + abs(sy)) * 8
-                along = (-dx, dx, -dy, dy)[scene.facing]
-                if along > 0:
-                    cost -= 3
-                if cost < best:
-                    best = cost
-                    goal = (dx, dy)
-        if goal:
-            break
-    if goal is None:
-        return None
-    action = scene.ways.towards(*goal)[1]
-    return None if action == "noop" else action
+    rocks = frozenset[Place]()
+    if _MINERALS & set(wants):
+        rocks = frozenset(sector(place) for kind, place in beliefs.places if kind in _MINERALS)
+    leash = None
+    if "eat_plant" not in scene.known and not _HARD & set(wants):
+        leash = scene.remembered("sapling")
+    best, action = -float("inf"), ""
+    for heading, (dx, dy) in enumerate(_AHEAD):
+        cost, step = scene.ways.towards(dx, dy)
+        if step == "noop":
+            continue
+        score = -min(cost - 12, BLOCKED) * PUSH
+        score += KEEP if heading == scene.facing else 0
+        score -= BACK if heading == scene.facing ^ 1 else 0
+        for weight, ahead, aside in _CONE:
+            x = px + (ahead * 9 * (dx // 12) if dx else aside * 9)
+            y = py + (ahead * 7 * (dy // 12) if dy else aside * 7)
+            place = sector((x, y))
+            if abs(x) < 33 and abs(y) < 33:
+                if place not in explored:
+                    score += weight
+                if place in rocks:
+                    score += ROCK
+        if leash and abs(3 * dx // 4 - leash[1]) + abs(3 * dy // 4 - leash[2]) > GROWS_WITHIN:
+            score -= LEASH
+        if score > best:
+            best, action = score, step
+    return action or None
 
 
 def _ahead(scene: Scene) -> str:

@@ -217,15 +217,18 @@ def enclosed(grid: str, cell: int, filled: tuple[int, ...] = (), limit: int = 6)
         if len(near) < 4:
             return False
         for beside in near:
-            if beside not in seen and (
-                grid[beside] not in "#TcidtfXpP~L"
-                or (grid[beside] in "~L" and _shot_over(grid, beside, beside - inside))
-            ):
+            if beside not in seen and not closed(grid, beside, beside - inside):
                 if len(room) >= limit or grid[beside] not in ".:_@":
                     return False
                 seen.add(beside)
                 room.append(beside)
     return True
+
+
+def closed(grid: str, cell: int, step: int) -> bool:
+    """Whether neither feet nor arrows come from a cell that lies in the direction of `step`."""
+    glyph = grid[cell]
+    return glyph in "#TcidtfXpP" or (glyph in "~L" and not _shot_over(grid, cell, step))
 
 
 def _shot_over(grid: str, cell: int, step: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from orchestrator.models.heuristic.crafter.craft import Offer, lay
-from orchestrator.models.heuristic.crafter.navigate import AROUND, FAR, MOVES
+from orchestrator.models.heuristic.crafter.navigate import AROUND, FAR, MOVES, far_price
 from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import CELLS, NEXT, STEP
 
@@ -21,7 +21,11 @@ SEARCH = 6
 MAX_OPEN = 3
 EARLIEST = 380
 """The step before which no plant is looked after: none is set in the first minutes."""
+RIPENS = 310
+EVERY = 80
+"""Half of such a stretch of steps is for looking after the plant, the other for the rest."""
 VISIT = 20
+NOW = 3
 
 
 def plant_offers(scene: Scene) -> Iterator[Offer]:
@@ -58,13 +62,14 @@ def _visit(scene: Scene) -> Iterator[Offer]:
     far = scene.remembered("ripe_plant")
     if far:
         price, action = scene.ways.towards(far[1], far[2])
-        yield price / 2 - 10, action, "eat_plant"
+        yield far_price(price) - 10, action, "eat_plant"
         return
     far = scene.remembered("sapling")
-    step = scene.beliefs.step
-    if far and (step is None or step > EARLIEST):
+    step, planted = scene.beliefs.step, scene.beliefs.planted
+    ripe = EARLIEST if planted is None else planted + RIPENS
+    if far and (step is None or (step >= ripe and (step - ripe) % EVERY < EVERY // 2)):
         price, action = scene.ways.towards(far[1], far[2])
-        yield price / 2 + (VISIT if step is None else 0), action, "eat_plant"
+        yield far_price(price) + (VISIT if step is None else NOW), action, "eat_plant"
 
 
 def _wall(scene: Scene) -> Iterator[Offer]:

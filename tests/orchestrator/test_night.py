@@ -1,0 +1,247 @@
+"""A night on real games, without Prefect: what it decides, records, and does after a crash."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from orchestrator.editors.base import Brief, Draft
+from orchestrator.editors.rules.editor import RulesEditor
+from orchestrator.episodes.job import EpisodeJob, run_job
+from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.episodes.store import EpisodeStore
+from orchestrator.gate.errors import CannotReach
+from orchestrator.night import Night
+from orchestrator.night_record import NightRecord, read_record, unfinished
+from orchestrator.scaffolds.errors import DirtyRepository
+from orchestrator.scaffolds.revision import Proposal
+from orchestrator.tracking import Tracker
+from orchestrator.workspace import Workspace, seed_scaffolds
+from tests.support.workspaces import BLIND, add_blind_lineage, small_workspace
+
+
+class Stopped(BaseException):
+    """Ends a night from inside, as a kill would from outside: nothing gets to clean up."""
+
+
+class Runner:
+    """Plays jobs one after the other in this process, and counts what it really played.
+
+    Args:
+        stop_after: Episodes after which the night is ended; never if ``None``.
+    """
+
+    def __init__(self, stop_after: int | None = None) -> None:
+        self.played: list[str] = []
+        self._stop_after = stop_after
+
+    def __call__(
+        self, jobs: Sequence[EpisodeJob], label: str
+    ) -> list[EpisodeResult | MissingEpisode]:
+        outcomes: list[EpisodeResult | MissingEpisode] = []
+        for job in jobs:
+            if EpisodeStore(job.artifacts).get(job.spec.key) is None:
+                if self._stop_after is not None and len(self.played) >= self._stop_after:
+                    raise Stopped
+                self.played.append(job.spec.key)
+            outcomes.append(run_job(job))
+        return outcomes
+
+
+class Quiet:
+    """Keeps what a night says."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.lines.append(text)
+
+
+class ListEditor:
+    """Proposes given changes, one after the other."""
+
+    name = "list"
+
+    def __init__(self, *changes: dict[str, bytes | None]) -> None:
+        self._changes = changes
+        self.briefs: list[Brief] = []
+
+    def propose(self, brief: Brief) -> Draft | None:
+        number = len({view.subject for view in brief.history})
+        self.briefs.append(brief)
+        if number >= len(self._changes):
+            return None
+        proposal = Proposal(
+            subject=f"Change {number + 1}",
+            summary="A change.",
+            rationale="To see what happens.",
+            expected_effect="None known.",
+            kind="memory",
+            editor=self.name,
+        )
+        return Draft(self._changes[number], proposal)
+
+
+def begin(workspace: Workspace, lineage: str = "crafter") -> NightRecord:
+    champion = workspace.scaffolds.champion(lineage)
+    return NightRecord.begin(lineage, "crafter-v1", champion.commit, workspace.config)
+
+
+def blind_night(folder: Path) -> tuple[Workspace, ListEditor]:
+    """A workspace with an agent that sees nothing, and an editor that mends it, then harms it."""
+    workspace = small_workspace(folder / "lab")
+    seeing = add_blind_lineage(workspace, folder)
+    slower = seeing.replace(b"{{ observation }}", b"It is day.")
+    assert BLIND.encode() != slower
+    return workspace, ListEditor({"prompts/plan.j2": seeing}, {"prompts/plan.j2": slower})
+
+
+def run(
+    workspace: Workspace, record: NightRecord, runner: Runner, editor: object = None
+) -> NightRecord:
+    night = Night(
+        workspace=workspace,
+        record=record,
+        editor=editor or RulesEditor(seed_scaffolds() / "edits"),  # type: ignore[arg-type]
+        play=runner,
+        tracker=Tracker(workspace.artifacts),
+        listener=Quiet(),
+    )
+    return night.run()
+
+
+def untimed(record: NightRecord) -> list[object]:
+    """Every round without what two runs may differ in: wall-clock time and run ids."""
+    return [
+        one.model_copy(
+            update={
+                "mlflow_run": "",
+                "verdict": one.verdict and one.verdict.model_copy(update={"hours": 0.0}),
+            }
+        )
+        for one in record.rounds
+    ]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, NightRecord, Runner]:
+    """A night that nothing interrupts."""
+    workspace, editor = blind_night(tmp_path_factory.mktemp("whole"))
+    runner = Runner()
+    return workspace, run(workspace, begin(workspace, "blind"), runner, editor), runner
+
+
+@pytest.mark.slow
+def test_a_night_keeps_what_is_better_and_rejects_what_is_worse(
+    whole: tuple[Workspace, NightRecord, Runner],
+) -> None:
+    workspace, record, runner = whole
+    assert [(one.number, one.decision) for one in record.rounds] == [(1, "accept"), (2, "reject")]
+    assert record.rounds[0].name == "blind/v1"
+    assert record.stop_reason == "2 candidates were tried"
+    assert record.ended_at is not None
+    assert record.report is not None
+    effect = record.report.summary()["report.effect"]
+    assert effect is not None
+    assert effect > 0
+    assert len(runner.played) == len(set(runner.played))
+    assert read_record(workspace.night_folder(record.id)) == record
+    assert unfinished(workspace.artifacts / "nights", "blind") is None
+
+
+@pytest.mark.slow
+def test_history_holds_every_candidate_with_its_verdict(
+    whole: tuple[Workspace, NightRecord, Runner],
+) -> None:
+    workspace, record, _ = whole
+    history = workspace.scaffolds.history("blind", include_candidates=True)
+    words = {one.tree: one.verdict.word for one in history if one.verdict is not None}
+    assert words == {one.tree: one.decision for one in record.rounds}
+    lineage = workspace.scaffolds.history("blind")
+    assert [one.name for one in lineage] == ["blind/v1", "blind/v0"]
+    assert lineage[0].tree == record.rounds[0].tree
+    slices = lineage[0].verdict.bank_slices if lineage[0].verdict else ()
+    assert slices == ("screen", "confirm[0]")
+
+
+@pytest.mark.slow
+def test_banks_do_not_meet(whole: tuple[Workspace, NightRecord, Runner]) -> None:
+    workspace = whole[0]
+    banks, _ = workspace.banks("crafter-v1")
+    by_bank: dict[str, set[int]] = {}
+    for result in EpisodeStore(workspace.artifacts).results():
+        by_bank.setdefault(str(banks.bank_of(result.seed)), set()).add(result.seed)
+    counts = {bank: len(seeds) for bank, seeds in by_bank.items()}
+    assert counts == {"propose": 2, "screen": 4, "confirm": 5, "report": 2}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop_after", [0, 4, 11, 20, 24])
+def test_an_interrupted_night_decides_the_same_and_plays_nothing_twice(
+    whole: tuple[Workspace, NightRecord, Runner], tmp_path: Path, stop_after: int
+) -> None:
+    played, expected, runner = whole
+    workspace, editor = blind_night(tmp_path)
+    shutil.copytree(played.artifacts / "worlds", workspace.artifacts / "worlds")
+    record = begin(workspace, "blind").model_copy(update={"id": expected.id})
+    first = Runner(stop_after)
+    with pytest.raises(Stopped):
+        run(workspace, record, first, editor)
+    resumed = unfinished(workspace.artifacts / "nights", "blind")
+    assert resumed is not None
+    second = Runner()
+    finished = run(workspace, resumed, second, editor)
+    assert not set(first.played) & set(second.played)
+    assert sorted(first.played + second.played) == sorted(runner.played)
+    assert finished.report == expected.report
+    assert untimed(finished) == untimed(expected)
+
+
+@pytest.mark.slow
+def test_illegal_and_broken_candidates_are_refused_before_the_gate(tmp_path: Path) -> None:
+    workspace = small_workspace(tmp_path, candidates=3)
+    editor = ListEditor(
+        {"hooks.py": b"import os\n"},
+        {"hooks.py": b"def on_observation(context):\n    raise ValueError('broken')\n"},
+        {
+            "prompts/log.j2": b"Say <|DONE|>\n",
+            "prompts/plan.j2": b"{{ observation }}\nSay <|ACTION|>noop<|END|>\n",
+        },
+    )
+    runner = Runner()
+    record = run(workspace, begin(workspace), runner, editor)
+    assert [one.decision for one in record.rounds] == ["refused"] * 3
+    reasons = [one.reason for one in record.rounds]
+    assert "hooks.py:1" in reasons[0]
+    assert "os" in reasons[0]
+    assert "hooks.py:2" in reasons[1]
+    assert "broken" in reasons[1]
+    assert "no memory command" in reasons[2]
+    # Two propose episodes, two smoke episodes, two of the report bank; none for the gate.
+    assert len(runner.played) == 6
+    assert {view.verdict for view in editor.briefs[-1].history} == {"refused"}
+
+
+def test_a_dirty_repository_stops_the_night_and_loses_nothing(tmp_path: Path) -> None:
+    workspace = small_workspace(tmp_path)
+    edited = workspace.root / "scaffolds" / "README.md"
+    edited.write_text("my own words\n")
+    with pytest.raises(DirtyRepository, match=r"README\.md"):
+        run(workspace, begin(workspace), Runner())
+    assert edited.read_text() == "my own words\n"
+
+
+def test_a_gate_that_could_never_accept_is_refused_before_anything_is_played(
+    tmp_path: Path,
+) -> None:
+    workspace = small_workspace(tmp_path)
+    gate = workspace.config.gate.model_copy(update={"confirm_alpha": 0.001})
+    config = workspace.config.model_copy(update={"gate": gate})
+    runner = Runner()
+    with pytest.raises(CannotReach):
+        run(workspace, begin(workspace).model_copy(update={"config": config}), runner)
+    assert runner.played == []
