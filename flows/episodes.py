@@ -7,19 +7,19 @@ submitted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 from prefect import task
 from prefect.futures import PrefectFuture, as_completed
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
+from flows.reporting import reporter
 from orchestrator.episodes.job import EpisodeJob, run_job
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.errors import InfrastructureError
 
-Progress = Callable[[str, int, int], None]
 Outcome = EpisodeResult | MissingEpisode
 
 RETRIES = 2
@@ -43,13 +43,12 @@ def play_episode(job: EpisodeJob, seed: int, label: str) -> EpisodeResult:
     return run_job(job)
 
 
-def play_all(jobs: Sequence[EpisodeJob], label: str, progress: Progress) -> list[Outcome]:
+def play_all(jobs: Sequence[EpisodeJob], label: str) -> list[Outcome]:
     """Play what is not in the store yet; call inside a flow whose task runner has processes.
 
     Args:
         jobs: The episodes wanted.
         label: What they are for.
-        progress: Told how many of them are there.
 
     Returns:
         One outcome per job, in the jobs' order.
@@ -65,11 +64,11 @@ def play_all(jobs: Sequence[EpisodeJob], label: str, progress: Progress) -> list
             outcomes[number] = found
         else:
             futures[play_episode.submit(job, job.spec.seed, label)] = number
-    progress(label, len(outcomes), len(jobs))
+    reporter().advance(label, len(outcomes), len(jobs))
     for future in as_completed(list(futures)):
         number = futures[future]
         outcomes[number] = _outcome(future, jobs[number])
-        progress(label, len(outcomes), len(jobs))
+        reporter().advance(label, len(outcomes), len(jobs))
     return [outcomes[number] for number in range(len(jobs))]
 
 

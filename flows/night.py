@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 
 from prefect import flow
 
-from flows.episodes import Progress
+from flows.episodes import processes
 from flows.optimize import optimize
-from orchestrator.night import Listener
-from orchestrator.night_record import NightRecord
-from orchestrator.workspace import Workspace
-
-WriteReport = Callable[[Workspace, NightRecord], object]
+from orchestrator.night_record import read_record
+from orchestrator.report import write_report
+from orchestrator.workspace import find_workspace
 
 
-def night(
-    workspace: Workspace,
-    record: NightRecord,
-    listener: Listener,
-    progress: Progress,
-    write_report: WriteReport,
-) -> NightRecord:
-    """Run a night, or go on with one."""
+@flow(name="night", flow_run_name="{night_id}", persist_result=False)
+def night(workspace: Path, night_id: str) -> None:
+    """Run a night, or go on with one; its record tells what came of it.
 
-    @flow(name="night", flow_run_name=record.id, validate_parameters=False, persist_result=False)
-    def run() -> NightRecord:
-        finished = optimize(workspace, record, listener, progress)
-        write_report(workspace, finished)
-        return finished
-
-    return run()
+    Args:
+        workspace: The workspace's folder.
+        night_id: Id of a night whose record has been written.
+    """
+    place = find_workspace(workspace)
+    optimize.with_options(task_runner=processes(place.workers))(workspace, night_id)
+    write_report(place, read_record(place.night_folder(night_id)))

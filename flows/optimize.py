@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from pathlib import Path
 
 from prefect import flow
 
-from flows.episodes import Outcome, Progress, play_all, processes
+from flows.episodes import play_all
+from flows.reporting import reporter
 from orchestrator.editors.rules.editor import RulesEditor
-from orchestrator.episodes.job import EpisodeJob
-from orchestrator.night import Listener, Night
-from orchestrator.night_record import NightRecord
+from orchestrator.night import Night
+from orchestrator.night_record import read_record
 from orchestrator.tracking import Tracker
-from orchestrator.workspace import Workspace, seed_scaffolds
+from orchestrator.workspace import find_workspace, seed_scaffolds
 
 
-def optimize(
-    workspace: Workspace, record: NightRecord, listener: Listener, progress: Progress
-) -> NightRecord:
-    """Improve a lineage until the night's budget is spent; see `orchestrator.night`."""
+@flow(name="optimize", flow_run_name="{night_id}", persist_result=False)
+def optimize(workspace: Path, night_id: str) -> None:
+    """Improve a night's lineage until its budget is spent; see `orchestrator.night`.
 
-    @flow(
-        name="optimize",
-        flow_run_name=record.id,
-        task_runner=processes(workspace.workers),
-        validate_parameters=False,
-        persist_result=False,
-    )
-    def run() -> NightRecord:
-        def play(jobs: Sequence[EpisodeJob], label: str) -> list[Outcome]:
-            return play_all(jobs, label, progress)
-
-        night = Night(
-            workspace=workspace,
-            record=record,
-            editor=RulesEditor(seed_scaffolds() / "edits"),
-            play=play,
-            tracker=Tracker(workspace.artifacts, workspace.config.tracking.uri),
-            listener=listener,
-        )
-        return night.run()
-
-    return run()
+    Args:
+        workspace: The workspace's folder.
+        night_id: Id of a night whose record has been written.
+    """
+    place = find_workspace(workspace)
+    Night(
+        workspace=place,
+        record=read_record(place.night_folder(night_id)),
+        editor=RulesEditor(seed_scaffolds() / "edits"),
+        play=play_all,
+        tracker=Tracker(place.artifacts, place.config.tracking.uri),
+        listener=reporter(),
+    ).run()

@@ -13,9 +13,9 @@ from orchestrator.cli.output import (
     WorkspaceOption,
     number,
     print_json,
-    progress_bars,
     screen,
 )
+from orchestrator.cli.play import play_jobs
 from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.gate.calibrate import calibrate as calibrate_rule
 from orchestrator.gate.power import PowerTable
@@ -119,8 +119,6 @@ def calibrate(
 
     Example: slowwave gate calibrate crafter --workspace lab
     """
-    from flows.evaluate import evaluate
-
     place = find_workspace(workspace)
     champion = place.scaffolds.champion(lineage)
     folder = place.scaffolds.export(champion.tree, place.artifacts / "revisions")
@@ -136,8 +134,7 @@ def calibrate(
         for job in planner.jobs(folder, champion.tree, numbers, replicate=replicate)
     ]
     prepare(place.artifacts)
-    with progress_bars() as (advance, _):
-        outcomes = evaluate(jobs, f"calibrate {champion.name}", place.workers, advance)
+    outcomes = play_jobs(jobs, f"calibrate {champion.name}", place.workers)
     scores = [[percent(one) for one in outcomes[index::seeds]] for index in range(seeds)]
     found = calibrate_rule(
         make_rule(place.config),

@@ -19,23 +19,11 @@ from orchestrator.cli.output import (
     screen,
 )
 from orchestrator.errors import UsageError
-from orchestrator.night_record import NightRecord, nights, read_record, unfinished
+from orchestrator.night_record import NightRecord, nights, read_record, save_record, unfinished
 from orchestrator.report import write_report
 from orchestrator.workspace import Workspace, find_workspace
 
 LineageArgument = Annotated[str, typer.Argument(help="The lineage to improve.")]
-
-
-class _Speaker:
-    """Prints what a night says; see `orchestrator.night.Listener`."""
-
-    def __init__(self, say: object) -> None:
-        self._say = say
-
-    def say(self, text: str) -> None:
-        """One line."""
-        assert callable(self._say)
-        self._say(text)
 
 
 def night(
@@ -86,11 +74,14 @@ def _run(place: Workspace, lineage: str, candidates: int | None, new: bool) -> N
         environment = place.environment_of(lineage)
         record = NightRecord.begin(lineage, environment, champion.commit, config)
         aside.print(f"Night {record.id}: improving {champion.name}.", highlight=False)
+        save_record(place.night_folder(record.id), record)
     prepare(place.artifacts)
     from flows.night import night as night_flow
+    from flows.reporting import report_to
 
-    with progress_bars() as (advance, say):
-        return night_flow(place, record, _Speaker(say), advance, write_report)
+    with progress_bars() as watcher, report_to(watcher):
+        night_flow(place.root, record.id)
+    return read_record(place.night_folder(record.id))
 
 
 def report(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -45,15 +46,33 @@ def number(value: float | None, form: str = ".3g") -> str:
     return "–" if value is None else format(value, form)
 
 
-ProgressCall = Callable[[str, int, int], None]
+class Watcher:
+    """Shows progress on a screen; see `flows.reporting.Reporter`.
+
+    Args:
+        bars: Where the bars are.
+    """
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+
+    def say(self, text: str) -> None:
+        """One line above the bars."""
+        self._bars.console.print(text, highlight=False, markup=False)
+
+    def advance(self, label: str, done: int, total: int) -> None:
+        """Move a bar, making it the first time and taking it away at its end."""
+        if label not in self._tasks:
+            self._tasks[label] = self._bars.add_task(label, total=total)
+        self._bars.update(self._tasks[label], completed=done)
+        if done >= total:
+            self._bars.remove_task(self._tasks.pop(label))
 
 
 @contextmanager
-def progress_bars() -> Iterator[tuple[ProgressCall, Callable[[str], None]]]:
-    """Progress on standard error: a call for bars and a call for lines above them.
-
-    Without a terminal there are no bars, only lines.
-    """
+def progress_bars() -> Iterator[Watcher]:
+    """Progress on standard error; without a terminal there are no bars, only lines."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -62,13 +81,4 @@ def progress_bars() -> Iterator[tuple[ProgressCall, Callable[[str], None]]]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=aside, transient=True, disable=not aside.is_terminal) as bars:
-        tasks: dict[str, Any] = {}
-
-        def advance(label: str, done: int, total: int) -> None:
-            if label not in tasks or done < bars.tasks[bars.task_ids.index(tasks[label])].completed:
-                tasks[label] = bars.add_task(label, total=total)
-            bars.update(tasks[label], completed=done, total=total)
-            if done >= total:
-                bars.remove_task(tasks.pop(label))
-
-        yield advance, lambda text: bars.console.print(text, highlight=False)
+        yield Watcher(bars)

@@ -19,7 +19,7 @@ from orchestrator.cli.output import (
     screen,
 )
 from orchestrator.config import Config
-from orchestrator.episodes.job import run_job
+from orchestrator.episodes.job import EpisodeJob, run_job
 from orchestrator.episodes.planner import EpisodePlanner, check_scaffold_folder
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.store import EpisodeStore
@@ -31,6 +31,7 @@ from orchestrator.scaffolds.export import export_files
 from orchestrator.scaffolds.trees import hash_tree, read_folder
 from orchestrator.workspace import Workspace, seed_scaffolds, workspace_or_here
 
+Outcome = EpisodeResult | MissingEpisode
 EnvironmentArgument = Annotated[str, typer.Argument(help="The game, e.g. crafter.")]
 StepsOption = Annotated[
     int | None, typer.Option(help="Step limit; default: the environment's own.", min=1)
@@ -76,8 +77,8 @@ def play(
     before = store.get(job.spec.key)
     if again and before is not None:
         store.forget(job.spec.key)
-    with progress_bars() as (advance, _):
-        result = run_job(job, lambda done: advance("playing", done, planner.steps))
+    with progress_bars() as watcher:
+        result = run_job(job, lambda done: watcher.advance("playing", done, planner.steps))
     if again and before is not None and before.digest != result.digest:
         raise SlowwaveError(
             f"Seed {seed} gave another game than before ({result.digest[:12]} against"
@@ -113,10 +114,7 @@ def evaluate(
     folder, tree = _scaffold(place, environment, scaffold)
     jobs = planner.jobs(folder, tree, wanted)
     prepare(place.artifacts)
-    from flows.evaluate import evaluate as evaluate_flow
-
-    with progress_bars() as (advance, _):
-        outcomes = evaluate_flow(jobs, f"eval {environment}", workers or place.workers, advance)
+    outcomes = play_jobs(jobs, f"eval {environment}", workers or place.workers)
     summary = summarize(outcomes)
     if json:
         episodes = [_as_json(one, place) for one in outcomes if isinstance(one, EpisodeResult)]
@@ -147,6 +145,16 @@ def evaluate(
     screen.print(
         f"mean progression {mean} (standard error), {summary.missing} missing", highlight=False
     )
+
+
+def play_jobs(jobs: list[EpisodeJob], label: str, workers: int) -> list[Outcome]:
+    """Play jobs in parallel with progress bars; call `prepare` before."""
+    from flows.episodes import processes
+    from flows.evaluate import evaluate as evaluate_flow
+    from flows.reporting import report_to
+
+    with progress_bars() as watcher, report_to(watcher):
+        return evaluate_flow.with_options(task_runner=processes(workers))(jobs, label)
 
 
 def parse_seeds(text: str) -> list[int]:

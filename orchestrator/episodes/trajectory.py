@@ -7,8 +7,7 @@ The records, in order:
 | ``header`` | schema version, the episode's spec, the environment's instructions |
 | ``text`` | a text with its number; every text is written once and referred to by number |
 | ``step`` | one step: observation, turns of LOG and PLAN, hooks' memory use, action, events |
-| ``end`` | ``complete`` (or not, and why), outcome, progression, memory as it was at the end, |
-|         | what was seen last, and the turns of a step that the scaffold did not survive |
+| ``end`` | ``complete`` or why not, outcome, last sight, memory at the end, an unfinished step |
 
 A trajectory is written to a ``.partial`` file and takes its name only when it is complete. The
 digest covers every ``text`` and ``step`` record and the progression: all that the agent saw, wrote
@@ -87,7 +86,8 @@ class TrajectoryWriter:
 
     def abandon(self, reason: str) -> None:
         """Mark what there is as incomplete; it keeps its ``.partial`` name."""
-        with contextlib.suppress(OSError):
+        # ValueError: the stream is closed already, for it was in finishing that the disk was full.
+        with contextlib.suppress(OSError, ValueError):
             self._write({"type": "end", "complete": False, "reason": reason})
             self._close()
         with contextlib.suppress(OSError):

@@ -40,6 +40,9 @@ HOOK_WRITES = frozenset({"PUT", "ADD"})
 RESULT_LIMIT = 20_000
 """Characters that the model gets to see of a search's or an own command's result."""
 
+FAILED = "FAILED"
+"""How a turn is recorded in which one of the scaffold's own commands broke."""
+
 _CUT_BY_MEMORY = frozenset({"READ", "TAIL"})
 _READ_FIRST = "Not yet: first read the results, then act."
 _MEND_FIRST = "Not yet: first see what went wrong above."
@@ -121,9 +124,12 @@ class TurnServer:
         parsed = parse(completion.text, self._table)
         results: list[list[str]] = []
         commands: list[dict[str, Any]] = []
-        ended = self._carry_out(phase, parsed.items, results, commands)
-        ended = self._close_turn(phase, ended, results)
-        self._record(request, role, completion, results, commands, ended, parsed.repairs)
+        ended = FAILED
+        try:
+            ended = self._carry_out(phase, parsed.items, results, commands)
+            ended = self._close_turn(phase, ended, results)
+        finally:
+            self._record(request, role, completion, results, commands, ended, parsed.repairs)
         return TurnReply(completion.text, results, ended, self.step.action)
 
     def serve_memory(self, request: MemoryRequest) -> str:
@@ -134,6 +140,8 @@ class TurnServer:
         """
         operation = request.operation
         if operation in HOOK_WRITES:
+            if not self._may_write and self._novelty is not None:
+                raise MemoryRefusal("A command registered without writes=True may only read.")
             if not self._may_write:
                 raise MemoryRefusal("Memory may be read in PLAN, not written.")
         elif operation not in HOOK_READS:

@@ -33,6 +33,8 @@ _LEXERS: dict[str, type[Lexer]] = {
     ".md": MarkdownLexer,
 }
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)", re.DOTALL)
+# Git names the last line that starts with a letter, whatever it is; this is what helps a reader.
+_PLACE = re.compile(r"(?:async )?def |class |\[|#")
 
 Kind = Literal["add", "remove", "context", "hunk", "note"]
 
@@ -100,7 +102,8 @@ def parse(diff: str) -> list[FileDiff]:
         elif not files:
             continue
         elif hunk:
-            old, new, heading = int(hunk[1]), int(hunk[2]), hunk[3].strip()
+            old, new = int(hunk[1]), int(hunk[2])
+            heading = hunk[3].strip() if _PLACE.match(hunk[3].strip()) else ""
             if heading or in_hunk:
                 files[-1].lines.append(DiffLine("hunk", None, None, heading or "…"))
             in_hunk = True

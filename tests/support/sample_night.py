@@ -188,8 +188,8 @@ class SampleNight:
     def _judge(self, entry: Round, one: Try) -> Round:
         played: dict[str, EpisodeResult] = {}
 
-        def play(need: Need, index: int) -> PairedScores:
-            seeds = self._banks.seeds(need.stage, need.pairs, index)
+        def play(need: Need, slice_index: int) -> PairedScores:
+            seeds = self._banks.seeds(need.stage, need.pairs, slice_index)
             old = SCREEN_OLD if need.stage == "screen" else CONFIRM_OLD
             gains = one.screen if need.stage == "screen" else one.confirm
             lost = one.lost if need.stage == "confirm" else 0

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.episode_parts import Stage
+from tests.support.openai_server import openai_server, running_openai_server
+
+__all__ = ["openai_server", "running_openai_server"]
 
 
 @pytest.fixture(scope="session")

@@ -206,7 +206,7 @@ def test_an_own_command_may_not_write_in_plan_nor_where_it_claims_to_read(stage:
     show = stage.play(plan, steps=1, hooks=UPSERT)
     assert [text for turn in show.turns() for _, text in turn.results] == [
         "UPSERT is not allowed in PLAN.",
-        "Memory may be read in PLAN, not written.",
+        "A command registered without writes=True may only read.",
     ]
     assert show.memory.snapshot() == {"notes": ""}
 
@@ -364,6 +364,16 @@ def test_turns_of_a_step_that_was_not_finished_are_kept(stage: Stage) -> None:
     assert unfinished["step"] == 1
     assert [turn["phase"] for turn in unfinished["turns"]] == ["LOG", "PLAN"]
     assert stage.play(steps=2).end()["unfinished"] is None
+
+
+def test_a_command_of_the_scaffold_that_breaks_is_blamed_and_its_turn_kept(stage: Stage) -> None:
+    plan = "<|READ|>notes<|END|><|LATEST|>notes<|END|>"
+    show = stage.play(by_phase("<|DONE|>", plan), steps=5, hooks=UPSERT)
+    assert show.played.outcome == "scaffold_fault"
+    assert "IndexError" in str(show.played.details["fault"])  # the file has no last line
+    (turn,) = show.end()["unfinished"]["turns"]
+    assert turn["ended"] == "FAILED"
+    assert [command["name"] for command in turn["commands"]] == ["READ"]
 
 
 def test_a_scaffold_that_dies_after_its_last_action_changes_nothing(stage: Stage) -> None:

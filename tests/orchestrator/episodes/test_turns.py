@@ -510,7 +510,10 @@ def test_an_own_command_that_says_it_only_reads_may_not_write(tmp_path: Path) ->
         before = table.files.snapshot()
         reply = table.turn(phase)
         assert reply.results == [
-            ["<|PUT|>notes|gone<|END|>", "Memory may be read in PLAN, not written."]
+            [
+                "<|PUT|>notes|gone<|END|>",
+                "A command registered without writes=True may only read.",
+            ]
         ]
         assert table.files.snapshot() == before
         assert table.commands == [("PUT", False)]

@@ -22,7 +22,7 @@ index 111..222 100644
 -    y = 2
 +    y = 3  # <b>
      z = 4
-@@ -20 +20 @@
+@@ -20 +20 @@ and some prose
 -old
 \\ No newline at end of file
 +new

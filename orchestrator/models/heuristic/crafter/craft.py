@@ -26,6 +26,8 @@ TABLE_WOOD = 2
 FURNACE_STONE = 4
 NEW_TABLE = 2
 STOCK = 2
+OPEN = 4
+"""Steps that an achievement is worth which is not known to be done."""
 OPTIONAL = 10
 """Steps that a stock for later is worth."""
 _MINED_WITH = {"#": 1, "c": 1, "i": 2, "d": 3, "T": 0}
@@ -238,14 +240,14 @@ def placing_offers(scene: Scene, plan: Plan) -> Iterator[Offer]:
     """Stones and furnaces for their own sake."""
     known = scene.known
     stone = scene.have("stone", 0)
-    if "place_stone" not in known and stone and scene.chance % 6 == 0:
+    if "place_stone" not in known and stone:
         price, action = lay(scene, "place_stone")
         if price <= 2:
-            yield price, action, "place_stone"
+            yield price - OPEN, action, "place_stone"
     if "place_furnace" not in known and stone >= FURNACE_STONE and not plan.stone_tools:
         price, action = lay(scene, "place_furnace")
         if price <= 3:
-            yield price, action, "place_furnace"
+            yield price - OPEN, action, "place_furnace"
 
 
 def wanted(scene: Scene, plan: Plan) -> tuple[str, ...]:

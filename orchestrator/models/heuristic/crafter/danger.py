@@ -22,8 +22,8 @@ from orchestrator.models.heuristic.crafter.view import CENTRE, NEXT, STEP
 Answer = tuple[str, str]
 """An action and the goal it serves."""
 
-HURT = 4
-HURT_AT_NIGHT = 5
+HURT = 5
+HURT_AT_NIGHT = 7
 HIDE = 4
 TIRED = 3
 TIRED_AT_NIGHT = 8
@@ -163,7 +163,7 @@ def _seal(
 def sit_out(scene: Scene) -> Answer | None:
     """Stays in a closed room until it is day."""
     view = scene.view
-    if not SIT or not view.night or min(view.food, view.drink) < 3 or not enclosed(scene.grid, CENTRE):
+    if not SIT or not view.night or min(view.food, view.drink) < SIT or not enclosed(scene.grid, CENTRE):
         return None
     return ("sleep" if view.energy < 9 else "noop"), "sit_out"
 

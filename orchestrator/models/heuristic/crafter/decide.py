@@ -17,6 +17,8 @@ FULL_ENERGY = 9
 TURN_BACK = 1.2
 SEARCH = 14
 """What finding water or a cow is taken to cost when none is known."""
+SEARCH_BY_DAY = 5
+SEARCH_AT_NIGHT = 1
 PATIENCE = 30
 """Offers dearer than this are worth less than looking round elsewhere."""
 
@@ -75,10 +77,11 @@ def _search_first(scene: Scene) -> tuple[float, str] | None:
     """The price of looking for water or food that is neither in view nor remembered."""
     view = scene.view
     needs = []
-    if view.drink <= 4 and "~" not in scene.cells and not scene.remembered("water"):
-        needs.append((SEARCH - living.urgency(view.drink), "water"))
-    if view.food <= 4 and "C" not in scene.cells and not scene.remembered("cow"):
-        needs.append((SEARCH - living.urgency(view.food), "cow"))
+    limit = SEARCH_AT_NIGHT if view.night else SEARCH_BY_DAY
+    if view.drink <= limit and "~" not in scene.cells and not scene.remembered("water"):
+        needs.append((SEARCH - living.urgency(scene, view.drink), "water"))
+    if view.food <= limit and "C" not in scene.cells and not scene.remembered("cow"):
+        needs.append((SEARCH - living.urgency(scene, view.food), "cow"))
     return min(needs, default=None)
 
 

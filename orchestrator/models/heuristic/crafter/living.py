@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.models.heuristic.crafter.craft import Offer
+from orchestrator.models.heuristic.crafter.craft import OPEN, Offer
 from orchestrator.models.heuristic.crafter.navigate import FAR
 from orchestrator.models.heuristic.crafter.scene import Scene
 
 COW_HEALTH = 3
 ZOMBIE_HEALTH = 5
+FAR_BY_DAY = 5
+FAR_AT_NIGHT = 2
 
 
-def urgency(level: int) -> float:
-    """What hunger or thirst is worth in steps."""
-    if level <= 3:
-        return 60 - 10 * level
-    return 3 * (7 - level) if level < 7 else 0
+BY_DAY = (60.0, 50.0, 40.0, 30.0, 16.0, 11.0, 5.0)
+BY_NIGHT = (50.0, 30.0, 12.0, 7.0, 4.0, 2.0, 0.0)
+"""What hunger or thirst is worth in steps, by level. The way there is dangerous at night."""
+
+
+def urgency(scene: Scene, level: int) -> float:
+    """What is given for food or drink at a level."""
+    worth = BY_NIGHT if scene.view.night else BY_DAY
+    return worth[level] if level < len(worth) else 0
 
 
 def drink_offers(scene: Scene) -> Iterator[Offer]:
@@ -24,7 +30,7 @@ def drink_offers(scene: Scene) -> Iterator[Offer]:
     level = scene.view.drink
     if level >= 9:
         return
-    worth = urgency(level)
+    worth = urgency(scene, level)
     if scene.front == "~":
         yield -15 - worth, "do", "collect_drink"
         return
@@ -34,9 +40,10 @@ def drink_offers(scene: Scene) -> Iterator[Offer]:
     if cells:
         price, action = min(map(scene.ways.beside, cells))
         if price < FAR:
-            yield price - worth, action, "collect_drink"
+            first = 0 if "collect_drink" in scene.known else OPEN
+            yield price - worth - first, action, "collect_drink"
             return
-    if level <= 5:
+    if level <= (FAR_AT_NIGHT if scene.view.night else FAR_BY_DAY):
         far = scene.remembered("water")
         if far:
             price, action = scene.ways.towards(far[1], far[2])
@@ -46,7 +53,7 @@ def drink_offers(scene: Scene) -> Iterator[Offer]:
 def food_offers(scene: Scene) -> Iterator[Offer]:
     """Cows and ripe plants: eaten when hungry, or for the first time."""
     level = scene.view.food
-    worth = urgency(level)
+    worth = urgency(scene, level)
     ripe = scene.cells.get("P")
     if ripe and (level <= 6 or "eat_plant" not in scene.known):
         price, action = min(map(scene.ways.beside, ripe))
@@ -59,9 +66,10 @@ def food_offers(scene: Scene) -> Iterator[Offer]:
     if cells:
         price, action = min(map(scene.ways.beside, cells))
         if price < FAR:
-            yield price + hits - worth, action, "eat_cow"
+            first = 0 if "eat_cow" in scene.known else OPEN
+            yield price + hits - worth - first, action, "eat_cow"
             return
-    if level <= 5:
+    if level <= (FAR_AT_NIGHT if scene.view.night else FAR_BY_DAY):
         far = scene.remembered("cow")
         if far:
             price, action = scene.ways.towards(far[1], far[2])

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from orchestrator.models.heuristic.crafter.craft import Offer, lay
+from orchestrator.models.heuristic.crafter.craft import OPEN, Offer, lay
 from orchestrator.models.heuristic.crafter.navigate import AROUND, FAR, MOVES, far_price
 from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import CELLS, NEXT, STEP
 
-OPEN = ".:_@CZK<>^v?"
+UNCLOSED = ".:_@CZK<>^v?"
 SIDE = 4
 """Steps it takes to close a side."""
 SEARCH = 6
@@ -22,10 +22,11 @@ MAX_OPEN = 3
 EARLIEST = 380
 """The step before which no plant is looked after: none is set in the first minutes."""
 RIPENS = 310
-EVERY = 80
-"""Half of such a stretch of steps is for looking after the plant, the other for the rest."""
 VISIT = 20
-NOW = 3
+NOW = -6
+EVERY = 90
+LOOK = 40
+"""Of so many steps from ripeness on, the first are for looking after the plant."""
 
 
 def plant_offers(scene: Scene) -> Iterator[Offer]:
@@ -48,12 +49,12 @@ def plant_offers(scene: Scene) -> Iterator[Offer]:
 
 def _search(scene: Scene) -> Iterator[Offer]:
     if scene.front == ".":
-        yield SEARCH, "do", "collect_sapling"
+        yield SEARCH - OPEN, "do", "collect_sapling"
         return
     for side in range(4):
         cell = NEXT[side]
         if scene.grid[cell] in ".:_" and scene.grid[cell + STEP[side]] == ".":
-            yield SEARCH + 1, MOVES[side], "collect_sapling"
+            yield SEARCH + 1 - OPEN, MOVES[side], "collect_sapling"
             return
 
 
@@ -67,7 +68,7 @@ def _visit(scene: Scene) -> Iterator[Offer]:
     far = scene.remembered("sapling")
     step, planted = scene.beliefs.step, scene.beliefs.planted
     ripe = EARLIEST if planted is None else planted + RIPENS
-    if far and (step is None or (step >= ripe and (step - ripe) % EVERY < EVERY // 2)):
+    if far and (step is None or ((step - ripe) % EVERY < LOOK and step >= ripe)):
         price, action = scene.ways.towards(far[1], far[2])
         yield far_price(price) + (VISIT if step is None else NOW), action, "eat_plant"
 
@@ -97,7 +98,7 @@ def _site(scene: Scene) -> Iterator[Offer]:
         if grid[cell] != "." or ways.distance[cell] > 6 or len(AROUND[cell]) < 4:
             continue
         sides = [grid[near] for near in AROUND[cell]]
-        gaps = sum(glyph in OPEN for glyph in sides)
+        gaps = sum(glyph in UNCLOSED for glyph in sides)
         if gaps > min(stones, MAX_OPEN) or any(glyph in "CZ" for glyph in sides):
             continue
         if SIDE * gaps >= best:

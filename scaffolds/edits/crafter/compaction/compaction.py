@@ -3,7 +3,7 @@
 import re
 
 _DONE = re.compile(r"\bdone ([a-z_]+)")
-_KEEP = 8
+_KEEP = 2
 
 
 def after_log(context):
