@@ -7,6 +7,10 @@ submitted.
 
 from __future__ import annotations
 
+import ctypes
+import multiprocessing
+import signal
+import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -22,6 +26,7 @@ from orchestrator.errors import InfrastructureError
 
 Outcome = EpisodeResult | MissingEpisode
 
+PR_SET_PDEATHSIG = 1
 RETRIES = 2
 RETRY_SECONDS = 2
 
@@ -40,6 +45,7 @@ def processes(workers: int) -> TaskRunner[PrefectFuture[Any]]:
 )
 def play_episode(job: EpisodeJob, seed: int, label: str) -> EpisodeResult:
     """One episode, in whatever process the task runner gives it."""
+    _die_with_parent()
     return run_job(job)
 
 
@@ -70,6 +76,15 @@ def play_all(jobs: Sequence[EpisodeJob], label: str) -> list[Outcome]:
         outcomes[number] = _outcome(future, jobs[number])
         reporter().advance(label, len(outcomes), len(jobs))
     return [outcomes[number] for number in range(len(jobs))]
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end this worker when the process that started it is gone.
+
+    A worker that outlived a killed night would go on playing beside the resumed one.
+    """
+    if sys.platform == "linux" and multiprocessing.parent_process() is not None:
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _outcome(future: PrefectFuture[EpisodeResult], job: EpisodeJob) -> Outcome:

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from flows.settings import prepare
 from orchestrator.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -133,8 +132,7 @@ def calibrate(
         for replicate in range(replicates)
         for job in planner.jobs(folder, champion.tree, numbers, replicate=replicate)
     ]
-    prepare(place.artifacts)
-    outcomes = play_jobs(jobs, f"calibrate {champion.name}", place.workers)
+    outcomes = play_jobs(place, jobs, f"calibrate {champion.name}")
     scores = [[percent(one) for one in outcomes[index::seeds]] for index in range(seeds)]
     found = calibrate_rule(
         make_rule(place.config),

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 from filelock import FileLock, Timeout
 
-from flows.settings import prepare
+from flows.reporting import report_to
+from flows.server import prefect_server
 from orchestrator.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -75,11 +76,9 @@ def _run(place: Workspace, lineage: str, candidates: int | None, new: bool) -> N
         record = NightRecord.begin(lineage, environment, champion.commit, config)
         aside.print(f"Night {record.id}: improving {champion.name}.", highlight=False)
         save_record(place.night_folder(record.id), record)
-    prepare(place.artifacts)
-    from flows.night import night as night_flow
-    from flows.reporting import report_to
+    with prefect_server(place.artifacts), progress_bars() as watcher, report_to(watcher):
+        from flows.night import night as night_flow
 
-    with progress_bars() as watcher, report_to(watcher):
         night_flow(place.root, record.id)
     return read_record(place.night_folder(record.id))
 

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from flows.settings import prepare
+from flows.reporting import report_to
+from flows.server import prefect_server
 from orchestrator.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -113,8 +114,7 @@ def evaluate(
     planner = EpisodePlanner.make(config, place.artifacts, environment, steps=steps)
     folder, tree = _scaffold(place, environment, scaffold)
     jobs = planner.jobs(folder, tree, wanted)
-    prepare(place.artifacts)
-    outcomes = play_jobs(jobs, f"eval {environment}", workers or place.workers)
+    outcomes = play_jobs(place, jobs, f"eval {environment}", workers)
     summary = summarize(outcomes)
     if json:
         episodes = [_as_json(one, place) for one in outcomes if isinstance(one, EpisodeResult)]
@@ -147,14 +147,16 @@ def evaluate(
     )
 
 
-def play_jobs(jobs: list[EpisodeJob], label: str, workers: int) -> list[Outcome]:
-    """Play jobs in parallel with progress bars; call `prepare` before."""
-    from flows.episodes import processes
-    from flows.evaluate import evaluate as evaluate_flow
-    from flows.reporting import report_to
+def play_jobs(
+    place: Workspace, jobs: list[EpisodeJob], label: str, workers: int | None = None
+) -> list[Outcome]:
+    """Play jobs in parallel processes, with progress bars."""
+    with prefect_server(place.artifacts), progress_bars() as watcher, report_to(watcher):
+        from flows.episodes import processes
+        from flows.evaluate import evaluate as evaluate_flow
 
-    with progress_bars() as watcher, report_to(watcher):
-        return evaluate_flow.with_options(task_runner=processes(workers))(jobs, label)
+        flow = evaluate_flow.with_options(task_runner=processes(workers or place.workers))
+        return flow(jobs, label)
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -48,7 +48,8 @@ class TrajectoryWriter:
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self.path = path
-        self.partial = path.with_name(path.name + ".partial")
+        # Named by process, so that two that play the same episode do not write into one file.
+        self.partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self.partial.open("wb")
         self._stream = zstandard.ZstdCompressor(level=3).stream_writer(self._file, closefd=False)
@@ -82,6 +83,7 @@ class TrajectoryWriter:
         self._write({**end, "last_observation": last_observation, **facts})
         self._close()
         os.replace(self.partial, self.path)
+        self._sweep()
         return digest
 
     def abandon(self, reason: str) -> None:
@@ -92,6 +94,13 @@ class TrajectoryWriter:
             self._close()
         with contextlib.suppress(OSError):
             self._file.close()
+
+    def _sweep(self) -> None:
+        """Remove what killed runs of this episode left."""
+        for left in self.path.parent.glob(f"{self.path.name}.*.partial"):
+            number = left.name.rsplit(".", 2)[1]
+            if number.isdecimal() and not _is_running(int(number)):
+                left.unlink(missing_ok=True)
 
     def _seal(self, record: dict[str, Any]) -> None:
         self._digest.update(self._write(record))
@@ -106,6 +115,16 @@ class TrajectoryWriter:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 @dataclass(frozen=True, slots=True)

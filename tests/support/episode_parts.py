@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -222,6 +223,11 @@ class Show:
         for _ in trajectory.steps():
             pass
         return trajectory.end
+
+
+def partial_of(path: Path) -> Path:
+    """Where this process writes a trajectory before it is complete."""
+    return path.with_name(f"{path.name}.{os.getpid()}.partial")
 
 
 def make_spec(*, seed: int = 0, steps: int = 3, budgets: Budgets | None = None) -> EpisodeSpec:

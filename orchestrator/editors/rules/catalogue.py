@@ -53,6 +53,7 @@ class EditText(BaseModel):
     symptom: Symptom
     weight: float = Field(gt=0, le=1)
     requires: tuple[str, ...] = ()
+    pointless_after: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     replace: tuple[Replacement, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
@@ -70,13 +71,15 @@ class Edit:
         """The files this edit changes or adds.
 
         Raises:
-            EditNotApplicable: A text to replace is not there exactly once, or a file to add is.
+            EditNotApplicable: A text to replace is not there exactly once, or another file stands where
+            one is to be added.
         """
         changed: dict[str, bytes] = {}
-        for path, content in {**self._new_files()}.items():
-            if path in files:
-                raise EditNotApplicable(f"{path} is already there")
-            changed[path] = content
+        for path, content in self._new_files().items():
+            if files.get(path, content) != content:
+                raise EditNotApplicable(f"another {path} is already there")
+            if path not in files:
+                changed[path] = content
         for one in self.text.replace:
             current = changed.get(one.file, files.get(one.file, b"")).decode("utf-8")
             changed[one.file] = _replace_once(current, one).encode("utf-8")
@@ -106,8 +109,14 @@ def _read_edit(folder: Path) -> Edit:
         text = EditText.model_validate(record)
     except (tomllib.TOMLDecodeError, ValidationError) as error:
         raise SlowwaveError(f"{path} is no edit: {error}", mend="Correct that file.") from None
-    modules = {f"{part}.py": (folder / f"{part}.py").read_bytes() for part in text.parts}
+    modules = {f"{part}.py": _module(folder, part).read_bytes() for part in text.parts}
     return Edit(folder.name, text, modules)
+
+
+def _module(folder: Path, part: str) -> Path:
+    """A part's module: the edit's own, or one that several edits share."""
+    own = folder / f"{part}.py"
+    return own if own.exists() else folder.parent / "parts" / f"{part}.py"
 
 
 def _replace_once(current: str, one: Replacement) -> str:
@@ -119,13 +128,12 @@ def _replace_once(current: str, one: Replacement) -> str:
 def _add_parts(hooks: str, parts: tuple[str, ...]) -> str:
     if hooks.count(PARTS_END) != 1 or hooks.count(PARTS_START) != 1:
         raise EditNotApplicable("hooks.py has no list of parts")
-    listed = "".join(f"    {part},\n" for part in parts)
+    new = [part for part in parts if f"    {part},\n" not in hooks]
+    listed = "".join(f"    {part},\n" for part in new)
     hooks = hooks.replace(PARTS_END, listed + PARTS_END)
     head, _, tail = hooks.partition(PARTS_START)
     lines = head.rstrip("\n").splitlines()
     at = next((index for index, line in enumerate(lines) if line.startswith("import ")), len(lines))
-    imports = sorted(
-        {*(line for line in lines[at:] if line), *(f"import {part}" for part in parts)}
-    )
+    imports = sorted({*(line for line in lines[at:] if line), *(f"import {part}" for part in new)})
     head = "\n".join([*lines[:at], *([""] if at == len(lines) else []), *imports]) + "\n\n"
     return head + PARTS_START + tail

@@ -29,12 +29,14 @@ class RulesEditor:
     def propose(self, brief: Brief) -> Draft | None:
         """The most called-for edit that fits and was not tried before; see `Brief`."""
         means = {name: value or 0.0 for name, value in mean_metrics(brief.episodes).items()}
-        tried = {view.subject for view in brief.history} | set(brief.lineage)
+        lineage = set(brief.lineage)
+        tried = {view.subject for view in brief.history} | lineage
         edits = read_catalogue(self._catalogues / brief.environment)
         subjects = {edit.name: edit.text.subject for edit in edits}
         for edit in sorted(edits, key=lambda edit: (-urgency(edit, means), edit.name)):
             needs = {subjects[name] for name in edit.text.requires}
-            if edit.text.subject in tried or not needs <= set(brief.lineage):
+            covered = {subjects[name] for name in edit.text.pointless_after}
+            if edit.text.subject in tried or not needs <= lineage or covered & lineage:
                 continue
             try:
                 changes = edit.apply(brief.files)

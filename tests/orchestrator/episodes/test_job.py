@@ -26,6 +26,7 @@ from orchestrator.models.errors import ModelFailure, ModelUnreachable
 from orchestrator.models.heuristic import HeuristicClient
 from orchestrator.sandbox.base import SandboxFailure, SandboxLimits
 from tests.support.crafter_parts import PATIENT, ROOT, SCAFFOLD, CrafterStage, RecordingClient
+from tests.support.episode_parts import partial_of
 from tests.support.openai_server import OpenAIServer, answer, closed_port, status
 
 STEPS = 40
@@ -207,14 +208,20 @@ def test_a_result_that_is_not_whole_is_played_again(artifacts: Path, harm: str) 
     assert EpisodeStore(artifacts).get(job.spec.key) == again
 
 
-def test_what_a_killed_run_left_is_replaced(artifacts: Path) -> None:
+def test_what_a_killed_run_left_is_removed(artifacts: Path) -> None:
     job = plan(artifacts, steps=5)
-    partial = EpisodeStore(artifacts).trajectory_path(job.spec.key)
-    partial = partial.with_name(partial.name + ".partial")
-    partial.parent.mkdir(parents=True)
-    partial.write_bytes(b"half a frame")
+    path = EpisodeStore(artifacts).trajectory_path(job.spec.key)
+    path.parent.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-c", ""]) as killed:
+        killed.wait()
+    old = path.with_name(f"{path.name}.{killed.pid}.partial")
+    alive = path.with_name(f"{path.name}.{os.getppid()}.partial")
+    for left in (old, alive, partial_of(path)):
+        left.write_bytes(b"half a frame")
     run_job(job)
-    assert not partial.exists()
+    assert not old.exists()
+    assert not partial_of(path).exists()
+    assert alive.exists(), "another process may be playing the same episode"
 
 
 # --- missing ----------------------------------------------------------------------------------
@@ -233,7 +240,7 @@ def assert_missing(artifacts: Path, job: EpisodeJob) -> None:
     assert list(artifacts.glob("episodes/??/*.json")) == []
     path = EpisodeStore(artifacts).trajectory_path(job.spec.key)
     assert not path.exists()
-    partial = Trajectory(path.with_name(path.name + ".partial"))
+    partial = Trajectory(partial_of(path))
     assert all("action" in step for step in partial.steps())
     assert partial.end["complete"] is False
 
@@ -282,7 +289,7 @@ def test_a_full_disk_is_said_and_leaves_no_result(artifacts: Path) -> None:
     job = plan(artifacts, steps=5)
     path = EpisodeStore(artifacts).trajectory_path(job.spec.key)
     path.parent.mkdir(parents=True)
-    partial = path.with_name(path.name + ".partial")
+    partial = partial_of(path)
     partial.symlink_to("/dev/full")
     with pytest.raises(
         DiskFull, match=r"The disk is full: .*\.jsonl\.zst could not be written"

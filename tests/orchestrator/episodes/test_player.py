@@ -12,7 +12,7 @@ from orchestrator.episodes.trajectory import Trajectory
 from orchestrator.models.base import Message
 from orchestrator.models.errors import BudgetExhausted, ModelTimeout
 from orchestrator.sandbox.base import SandboxFailure, SandboxLimits
-from tests.support.episode_parts import WALK_RIGHT, Stage, by_phase
+from tests.support.episode_parts import WALK_RIGHT, Stage, by_phase, partial_of
 
 UPSERT = """
 from agents.scaffold import command
@@ -452,7 +452,7 @@ def test_a_failure_of_the_model_leaves_a_partial_trajectory_and_no_score(
         stage.play(failing_at(4, error), steps=5)
     path = stage.root / "trajectory.jsonl.zst"
     assert not path.exists()
-    partial = Trajectory(path.with_name(path.name + ".partial"))
+    partial = Trajectory(partial_of(path))
     assert [step["action"] for step in partial.steps()] == ["right", "right"]
     assert partial.end["complete"] is False
     assert type(error).__name__ in partial.end["reason"]
@@ -465,6 +465,6 @@ def test_a_sandbox_that_does_not_start_leaves_a_partial_trajectory(
     with pytest.raises(SandboxFailure):
         stage.play(steps=1)
     path = stage.root / "trajectory.jsonl.zst"
-    partial = Trajectory(path.with_name(path.name + ".partial"))
+    partial = Trajectory(partial_of(path))
     assert list(partial.steps()) == []
     assert partial.end["reason"].startswith("SandboxFailure")

@@ -259,7 +259,7 @@ def test_a_refused_access_is_an_exception_that_hooks_may_catch(begin: Begin) -> 
         on_observation("time.sleep(1000)"),
         on_observation("sys.stdin.buffer.read()"),
         # it prints without end, so that there is always something to read
-        on_observation("while True: sys.stderr.write('x' * 4096)"),
+        on_observation("os.fork(), os.fork()", "while True: os.write(2, b'x' * 65536)"),
         on_observation("while True: os.write(1, b'x' * 4096)"),
         # it answers without ever finishing the line
         on_observation("while True: os.write(3, b'x'); time.sleep(0.01)"),

@@ -59,9 +59,7 @@ class Plan:
         self.wood_all = min(9, len(self.lacking) + (STOCK if self.lacking else 0))
         self.stone = self.stone_tools + 1
         furnace = "f" in scene.cells
-        if "place_furnace" not in scene.known or (
-            self.iron_tools and have("iron") and not furnace
-        ):
+        if "place_furnace" not in scene.known or (self.iron_tools and have("iron") and not furnace):
             self.stone += FURNACE_STONE
         if "place_stone" not in scene.known:
             self.stone += 1
@@ -109,12 +107,12 @@ def bench_offers(scene: Scene, plan: Plan) -> Iterator[Offer]:
         spare = wood - TABLE_WOOD >= len(plan.ready)
         price, action = lay(scene, "place_table")
         first = "place_table" not in scene.known
-        price += hurry + (0 if first else NEW_TABLE if spare else 9)
+        total = price + hurry + (0 if first else NEW_TABLE if spare else 9)
         if iron and not scene.furnace_near:
-            price += FURNACE_STONE
+            total += FURNACE_STONE
             if have("stone", 0) < FURNACE_STONE:
                 return
-        yield price, action, "place_table"
+        yield total, action, "place_table"
 
 
 def _site(scene: Scene, furnace: bool) -> tuple[int, str] | None:
@@ -174,7 +172,7 @@ def lay(scene: Scene, action: str, near: str = "") -> tuple[int, str]:
     if dig and front not in fence and _MINED_WITH.get(scene.front, 9) <= scene.pickaxe:
         return 2, "do"
     best, first = FAR, "noop"
-    keep = [cell for cell in scene.cells.get(near, ())] if near else []
+    keep = list(scene.cells.get(near, ())) if near else []
     for side in range(4):
         cell = NEXT[side]
         beyond = cell + STEP[side]
@@ -185,17 +183,11 @@ def lay(scene: Scene, action: str, near: str = "") -> tuple[int, str]:
                 continue
             if grid[beyond] in ground:
                 price = 2
-            elif (
-                dig
-                and beyond not in fence
-                and _MINED_WITH.get(grid[beyond], 9) <= scene.pickaxe
-            ):
+            elif dig and beyond not in fence and _MINED_WITH.get(grid[beyond], 9) <= scene.pickaxe:
                 price = 3
             else:
                 continue
-        elif (
-            dig and cell not in fence and _MINED_WITH.get(grid[cell], 9) <= scene.pickaxe
-        ):
+        elif dig and cell not in fence and _MINED_WITH.get(grid[cell], 9) <= scene.pickaxe:
             price = 3
         else:
             continue

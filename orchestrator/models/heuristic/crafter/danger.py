@@ -28,7 +28,6 @@ HIDE = 4
 TIRED = 3
 TIRED_AT_NIGHT = 8
 NAP = 5
-SIT = 0
 
 _WORK = {"#": 1, "c": 1, "i": 1, "T": 1, "~": 2, ".": 0, ":": 0, "_": 0, "@": 0}
 """Steps to hollow a cell out."""
@@ -158,14 +157,6 @@ def _seal(
             ):
                 return MOVES[side]
     return None
-
-
-def sit_out(scene: Scene) -> Answer | None:
-    """Stays in a closed room until it is day."""
-    view = scene.view
-    if not SIT or not view.night or min(view.food, view.drink) < SIT or not enclosed(scene.grid, CENTRE):
-        return None
-    return ("sleep" if view.energy < 9 else "noop"), "sit_out"
 
 
 def sleep(scene: Scene) -> Answer | None:

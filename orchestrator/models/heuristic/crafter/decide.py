@@ -52,12 +52,10 @@ def decide(view: View, beliefs: Beliefs = NOTHING_KNOWN) -> Decision:
     crafted = craft.make(scene, plan)
     if crafted:
         return Decision(crafted[1], crafted[2], wants)
-    answer = danger.sit_out(scene) or danger.sleep(scene)
+    answer = danger.sleep(scene)
     if answer and min(view.food, view.drink) > 0:
         return Decision(*answer, wants)
-    best = min(
-        (steady(offer, view.facing) for offer in _offers(scene, plan, wants)), default=None
-    )
+    best = min((steady(offer, view.facing) for offer in _offers(scene, plan, wants)), default=None)
     need = _search_first(scene)
     if need and (not best or best[0] > need[0]):
         return Decision(explore(scene, (need[1],)), f"find_{need[1]}", wants)

@@ -9,7 +9,15 @@ from orchestrator.models.heuristic.crafter.view import NEXT
 
 _AHEAD = ((-12, 0), (12, 0), (0, -12), (0, 12))
 _HARD = frozenset(("iron", "coal", "stone"))
-_CONE = ((4.0, 1, 0), (3.0, 2, 0), (1.5, 1, 1), (1.5, 1, -1), (1.0, 3, 0), (1.0, 2, 1), (1.0, 2, -1))
+_CONE = (
+    (4.0, 1, 0),
+    (3.0, 2, 0),
+    (1.5, 1, 1),
+    (1.5, 1, -1),
+    (1.0, 3, 0),
+    (1.0, 2, 1),
+    (1.0, 2, -1),
+)
 """Weight of an unvisited sector, by how many sectors it lies ahead and aside."""
 GROWS_WITHIN = 18
 LEASH = 5.0

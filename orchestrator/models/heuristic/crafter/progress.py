@@ -56,9 +56,13 @@ def detect(before: View, action: str, after: View) -> frozenset[str]:
             found.add("defeat_zombie")
         elif front == "K" and "K" not in near:
             found.add("defeat_skeleton")
-    elif action.startswith("make_") and gain.get(action[5:], 0) > 0:
-        found.add(action)
-    elif action.startswith("place_") and any(more < 0 for more in gain.values()):
+    elif _made(action, gain):
         found.add(action)
     return frozenset(found)
 
+
+def _made(action: str, gain: dict[str, int]) -> bool:
+    """Whether a tool has come into the inventory, or something has left it to be set down."""
+    if action.startswith("make_"):
+        return gain.get(action[5:], 0) > 0
+    return action.startswith("place_") and any(more < 0 for more in gain.values())
