@@ -41,6 +41,7 @@ class Budgets(Table):
         search_limit: Matches a SEARCH returns at most.
         read_limit: Characters a READ returns at most.
         memory_characters: Characters of all memory files together.
+        prompt_characters: Characters of one model conversation.
     """
 
     log_turns: int = Field(default=5, ge=1)
@@ -48,6 +49,7 @@ class Budgets(Table):
     search_limit: int = Field(default=100, ge=1)
     read_limit: int = Field(default=8000, ge=100)
     memory_characters: int = Field(default=1_000_000, ge=1000)
+    prompt_characters: int = Field(default=200_000, ge=1000)
 
     def capped(self, ceilings: Budgets) -> Budgets:
         """These budgets, none above the ceiling of the same name."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import sys
 import traceback
 from pathlib import Path
@@ -42,6 +43,9 @@ from agents.messages import (
     encode,
 )
 from agents.scaffold import Memory, MemoryFault, registered_commands
+
+
+PR_SET_PDEATHSIG = 1
 
 
 class Channel:
@@ -137,6 +141,14 @@ def load_hooks(folder: Path) -> ModuleType | None:
     return module
 
 
+def die_with_host() -> None:
+    """Have the kernel end this process when its host is gone, whatever it is doing then."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def limit_resources(limits: dict[str, int]) -> None:
     """Put hard limits on this process: ``{"AS": bytes, "CPU": seconds, ...}`` by rlimit name.
 
@@ -178,6 +190,7 @@ def play(channel: Channel, folder: Path) -> None:
 
 def main() -> None:
     """Take over stdin and stdout as the channel, then play."""
+    die_with_host()
     folder = Path(sys.argv[1])
     if len(sys.argv) > 2:
         limit_resources(json.loads(sys.argv[2]))

@@ -65,7 +65,9 @@ class Ceilings(Budgets):
         read_limit: Characters a READ returns at most.
         memory_characters: Characters of all memory files together.
         override_rate: Share of steps in which code may play another action than the model chose.
+        prompt_characters: Characters of one model conversation.
         step_seconds: Seconds a scaffold's own code may take over one step.
+        episode_seconds: Seconds it may take over a whole episode.
         memory_mb: Megabytes of memory a sandbox may use.
     """
 
@@ -75,6 +77,7 @@ class Ceilings(Budgets):
     read_limit: int = Field(default=32_000, ge=100)
     override_rate: float = Field(default=0.1, ge=0, le=1)
     step_seconds: float = Field(default=10.0, gt=0)
+    episode_seconds: float = Field(default=1800.0, gt=0)
     memory_mb: int = Field(default=1024, ge=64)
 
 

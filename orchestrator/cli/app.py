@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import traceback
+from typing import cast
 
-import click
 import typer
 
 from envs.errors import EnvironmentFault
@@ -28,6 +28,10 @@ night.add_commands(app)
 history.add_commands(app)
 app.add_typer(gate.app, name="gate")
 
+# Typer carries its own copy of Click where older releases used Click itself: the family of
+# its errors is found from the one that it exports.
+CommandLineProblem = cast(type[Exception], typer.BadParameter.__mro__[2])
+
 BUG = "This is a bug in slowwave. Please report it with the lines above and `slowwave doctor`."
 
 
@@ -44,18 +48,22 @@ def main() -> None:
         code = _fail(error.message, error.mend, error.exit_code)
     except EnvironmentFault as error:
         code = _fail(error.message, error.mend, 2)
-    except click.exceptions.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         code = _fail("Stopped.", "Run the same command again; it goes on where it stopped.", 130)
-    except KeyboardInterrupt:
-        code = _fail("Stopped.", "Run the same command again; it goes on where it stopped.", 130)
-    except click.ClickException as error:
-        code = _fail(error.format_message(), "Add --help for what there is.", 2)
+    except CommandLineProblem as error:
+        code = _fail(_words(error), "Add --help for what there is.", 2)
     except BrokenPipeError:
         code = 0
     except Exception:
         traceback.print_exc()
         code = _fail(BUG, None, 70)
     sys.exit(code)
+
+
+def _words(problem: BaseException) -> str:
+    """What is wrong with a command line, as a sentence."""
+    words = str(getattr(problem, "format_message", lambda: problem)()).strip()
+    return words if words.endswith((".", "?", ")")) else f"{words}."
 
 
 def _fail(message: str, mend: str | None, code: int) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 import envs.registry
 from agents.manifest import Manifest, read_manifest
@@ -27,7 +27,6 @@ from orchestrator.models.heuristic import make_heuristic
 from orchestrator.models.journal import ResponseJournal
 from orchestrator.models.ledger import Limits, SpendLedger
 from orchestrator.sandbox import make_sandbox
-from orchestrator.sandbox.base import SandboxLimits
 
 
 class EpisodeJob(BaseModel):
@@ -54,7 +53,6 @@ class EpisodeJob(BaseModel):
     night: str = ""
     started_at: float | None = None
     limits: Limits | None = None
-    sandbox_limits: SandboxLimits = Field(default_factory=SandboxLimits)
 
 
 def run_job(job: EpisodeJob, on_step: Callable[[int], None] | None = None) -> EpisodeResult:
@@ -91,7 +89,7 @@ def _play(
         cast = Cast(
             environment=environment,
             sandbox=make_sandbox(job.sandbox, job.artifacts),
-            limits=job.sandbox_limits,
+            limits=spec.limits,
             scaffold=job.scaffold,
             seed_memory=seed_memory,
             options=dict(manifest.options),

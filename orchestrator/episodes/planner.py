@@ -91,7 +91,9 @@ class EpisodePlanner:
         ceilings, budget = self.config.ceilings, self.config.budget
         limits = Limits(money_usd=budget.money_usd, tokens=budget.tokens, hours=budget.hours)
         sandbox_limits = SandboxLimits(
-            memory_bytes=ceilings.memory_mb << 20, step_seconds=ceilings.step_seconds
+            memory_bytes=ceilings.memory_mb << 20,
+            step_seconds=ceilings.step_seconds,
+            episode_seconds=ceilings.episode_seconds,
         )
         return [
             EpisodeJob(
@@ -103,6 +105,7 @@ class EpisodePlanner:
                     steps=self.steps,
                     tree=tree,
                     budgets=budgets,
+                    limits=sandbox_limits,
                     models=self.models,
                     agent=self.agent,
                 ),
@@ -113,7 +116,6 @@ class EpisodePlanner:
                 night=self.night,
                 started_at=self.started_at,
                 limits=limits if self.night else None,
-                sandbox_limits=sandbox_limits,
             )
             for seed in seeds
         ]

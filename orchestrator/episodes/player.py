@@ -115,6 +115,7 @@ class _Episode:
         self._trajectory = trajectory
         self._session = session
         self._left = cast.limits.start_seconds
+        self._episode_left = cast.limits.episode_seconds
         self._requests = 0
         self._turns: TurnServer | None = None
         self._counter = MetricsCounter(cast.environment.idle_actions)
@@ -317,9 +318,13 @@ class _Episode:
             raise ScaffoldFailure("protocol", f"Over {MESSAGES_PER_STEP} messages in one step.")
         if self._left <= 0:
             raise ScaffoldFailure("timeout", "The scaffold took too long over one step.")
+        if self._episode_left <= 0:
+            raise ScaffoldFailure("timeout", "The scaffold took too long over the whole episode.")
         began = time.monotonic()
-        message = self._session.receive(min(seconds, self._left))
-        self._left -= time.monotonic() - began
+        message = self._session.receive(min(seconds, self._left, self._episode_left))
+        waited = time.monotonic() - began
+        self._left -= waited
+        self._episode_left -= waited
         if isinstance(message, FaultMessage):
             raise ScaffoldFailure(
                 "fault",

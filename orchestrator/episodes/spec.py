@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.manifest import Budgets
 from agents.messages import PROTOCOL_VERSION
+from orchestrator.sandbox.base import SandboxLimits
 
 _HARNESS = (
     "agents.grammar",
@@ -52,6 +53,8 @@ class EpisodeSpec(BaseModel):
         steps: Step limit.
         tree: The scaffold's git tree hash.
         budgets: The scaffold's budgets under the workspace's ceilings.
+        limits: What the sandbox allows: a scaffold that ran into a limit is another episode under
+            another limit.
         models: Fingerprint of model and sampling by role.
         agent: Fingerprint of the code in the sandbox.
         harness: Fingerprint of the host code (`harness_fingerprint`).
@@ -67,6 +70,7 @@ class EpisodeSpec(BaseModel):
     steps: int = Field(ge=1)
     tree: str
     budgets: Budgets
+    limits: SandboxLimits = Field(default_factory=SandboxLimits)
     models: dict[str, str]
     agent: str
     harness: str = Field(default_factory=harness_fingerprint)

@@ -118,6 +118,13 @@ class TurnServer:
         self._enter(phase)
         role = self._role(phase)
         self._converse(request)
+        size = sum(len(message["content"]) for message in self._conversation)
+        if size > self._budgets.prompt_characters:
+            raise ScaffoldFailure(
+                "prompt",
+                f"A prompt of {size} characters: {self._budgets.prompt_characters} are allowed.",
+                mend="Show less, or raise prompt_characters in scaffold.toml and slowwave.toml.",
+            )
         completion = self._ask(role)
         if phase == LOG or (self._handover and not self.step.handed_over):
             self.memory_tokens += completion.usage.total

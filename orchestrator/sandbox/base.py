@@ -35,6 +35,7 @@ class SandboxLimits:
         start_seconds: Wall time from start to the first message.
         reply_seconds: Wall time the code inside may take for any one message.
         step_seconds: Wall time the code inside may take for all messages of one step.
+        episode_seconds: Wall time the code inside may take over the whole episode.
     """
 
     memory_bytes: int = 1 << 30
@@ -42,6 +43,7 @@ class SandboxLimits:
     start_seconds: float = 30.0
     reply_seconds: float = 10.0
     step_seconds: float = 30.0
+    episode_seconds: float = 1800.0
 
 
 class ScaffoldFailure(SlowwaveError):

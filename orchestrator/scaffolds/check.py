@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, TypeAlias
 
 import jinja2
@@ -166,6 +166,11 @@ def _check_layout(files: Mapping[str, bytes]) -> list[Fault]:
             faults.append(Fault(path, None, "has no place in a scaffold", _LAYOUT))
         if len(data) > MAX_FILE_BYTES:
             faults.append(_too_long(path, len(data)))
+    names = [PurePosixPath(path).stem for path in files if path.startswith("memory/")]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        faults.append(
+            Fault(f"memory/{name}", None, "stands there twice", "Keep one file of that name.")
+        )
     if MANIFEST not in files:
         faults.append(Fault(MANIFEST, None, "is missing", "Add it: a scaffold begins with it."))
     if not faults:

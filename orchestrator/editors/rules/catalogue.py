@@ -71,8 +71,8 @@ class Edit:
         """The files this edit changes or adds.
 
         Raises:
-            EditNotApplicable: A text to replace is not there exactly once, or another file stands where
-            one is to be added.
+            EditNotApplicable: A text to replace is not there exactly once, or another file stands
+            where one is to be added.
         """
         changed: dict[str, bytes] = {}
         for path, content in self._new_files().items():

@@ -44,7 +44,7 @@ def plan(
 ) -> EpisodeJob:
     planner = EpisodePlanner.make(config or Config(), artifacts, "crafter", steps=steps)
     (job,) = planner.jobs(scaffold, TREE, [seed])
-    return job.model_copy(update={"sandbox_limits": limits})
+    return job.model_copy(update={"spec": job.spec.model_copy(update={"limits": limits})})
 
 
 class Played:

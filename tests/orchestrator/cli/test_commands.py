@@ -1,0 +1,278 @@
+"""The command line as people and scripts use it: results, and a sentence for every wrong input."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+from orchestrator.cli.app import main
+from orchestrator.workspace import Workspace, seed_scaffolds
+from tests.support.openai_server import closed_port
+from tests.support.workspaces import small_workspace
+
+
+class Shell:
+    """Runs ``slowwave`` in this process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        """Exit status, standard output, and standard error with its line breaks taken out."""
+        self._monkeypatch.setattr(sys, "argv", ["slowwave", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = self._capsys.readouterr()
+        assert isinstance(ended.value.code, int)
+        return ended.value.code, said.out, " ".join(said.err.split())
+
+    def json(self, *words: str) -> Any:
+        """The one JSON object of a command that succeeds."""
+        status, out, err = self(*words, "--json")
+        assert status == 0, err
+        (line,) = out.splitlines()
+        return json.loads(line)
+
+    def sentence(self, *words: str, status: int = 2) -> str:
+        """What a command that fails says; never a traceback."""
+        code, _, err = self(*words)
+        assert code == status, err
+        assert "Traceback" not in err
+        assert err.startswith("Error: ")
+        return err
+
+
+@pytest.fixture
+def shell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Shell:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SLOWWAVE_WORKSPACE", raising=False)
+    return Shell(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    return small_workspace(tmp_path_factory.mktemp("lab"))
+
+
+PLAY = ("play", "crafter", "--seed", "7", "--steps", "20", "--model", "heuristic")
+
+
+class TestPlay:
+    def test_gives_the_promised_object_and_the_same_digest_again(self, shell: Shell) -> None:
+        words = (*PLAY, "--scaffold", str(seed_scaffolds() / "crafter"), "--sandbox", "process")
+        first = shell.json(*words)
+        promised = [
+            "environment", "seed", "steps", "progression", "digest", "metrics", "trajectory",
+            "outcome",
+        ]  # fmt: skip
+        assert list(first)[: len(promised)] == promised
+        assert first["environment"] == "crafter-v1"
+        assert (first["seed"], first["steps"]) == (7, 20)
+        assert len(first["digest"]) == 64
+        assert Path(first["trajectory"]).is_file()
+        assert first["progression"] * 22 == pytest.approx(round(first["progression"] * 22))
+        again = shell.json(*words, "--again")
+        assert again["digest"] == first["digest"]
+
+    def test_plays_a_revision_of_a_workspace(self, shell: Shell, lab: Workspace) -> None:
+        found = shell.json(*PLAY, "-w", str(lab.root), "--scaffold", "crafter/v0")
+        assert found["tree"] == lab.scaffolds.champion("crafter").tree
+
+    def test_prints_a_table_for_people(self, shell: Shell, lab: Workspace) -> None:
+        status, out, _ = shell(*PLAY, "-w", str(lab.root))
+        assert status == 0
+        assert "crafter-v1 seed 7" in out
+        assert "override_rate" in out
+
+
+class TestWrongInput:
+    def test_unknown_environment(self, shell: Shell) -> None:
+        assert "Did you mean 'crafter'?" in shell.sentence("play", "craftr")
+
+    def test_no_scaffold_of_that_name(self, shell: Shell) -> None:
+        said = shell.sentence("play", "crafter", "--scaffold", "nowhere")
+        assert "no scaffold folder and no revision 'nowhere'" in said
+
+    def test_missing_workspace(self, shell: Shell) -> None:
+        for command in (["night"], ["log"], ["report"], ["gate", "calibrate"]):
+            assert "slowwave init" in shell.sentence(*command)
+
+    def test_bad_toml_names_file_and_line(self, shell: Shell, tmp_path: Path) -> None:
+        config = tmp_path / "slowwave.toml"
+        config.write_text("root_seed = 1\n\n[night]\nsteps = = 3\n")
+        said = shell.sentence("log", "-w", str(tmp_path))
+        assert f"{config}:4:" in said.replace(" ", "") or "slowwave.toml:4:" in said
+
+    def test_unknown_key_names_line_and_the_right_one(self, shell: Shell, tmp_path: Path) -> None:
+        (tmp_path / "slowwave.toml").write_text("[night]\ncandidate = 3\n")
+        said = shell.sentence("log", "-w", str(tmp_path))
+        assert "slowwave.toml:2:" in said
+        assert "Did you mean 'candidates'?" in said
+
+    def test_broken_scaffold_names_file_line_and_mend(self, shell: Shell, tmp_path: Path) -> None:
+        folder = tmp_path / "mine"
+        shutil.copytree(seed_scaffolds() / "crafter", folder)
+        (folder / "hooks.py").write_text("import math\n\ndef on_start(context)\n    pass\n")
+        said = shell.sentence("play", "crafter", "--scaffold", str(folder), status=1)
+        assert "hooks.py:3" in said
+
+    def test_forbidden_import_is_named(self, shell: Shell, tmp_path: Path) -> None:
+        folder = tmp_path / "mine"
+        shutil.copytree(seed_scaffolds() / "crafter", folder)
+        (folder / "hooks.py").write_text("import socket\n")
+        said = shell.sentence("play", "crafter", "--scaffold", str(folder), status=1)
+        assert "hooks.py:1" in said
+        assert "socket" in said
+
+    def test_dirty_repository_keeps_everything(self, shell: Shell, tmp_path: Path) -> None:
+        workspace = small_workspace(tmp_path / "lab")
+        mine = workspace.root / "scaffolds" / "hooks.py"
+        mine.write_text("# my own work\n")
+        said = shell.sentence("night", "crafter", "-w", str(workspace.root), status=1)
+        assert "hooks.py" in said
+        assert mine.read_text() == "# my own work\n"
+
+    def test_no_key(self, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        said = shell.sentence("play", "crafter", "--model", "openai:some-model", status=1)
+        assert "OPENAI_API_KEY is not set" in said
+
+    def test_unreachable_model(self, shell: Shell, tmp_path: Path) -> None:
+        with closed_port() as url:
+            config = tmp_path / "slowwave.toml"
+            config.write_text(
+                '[models.action]\nprovider = "openai"\nmodel = "m"\nmax_retries = 0\n'
+                f'base_url = "{url}"\n'
+            )
+            said = shell.sentence("play", "crafter", "--steps", "2", "-w", str(tmp_path), status=1)
+        assert url.removesuffix("/v1") in said
+
+    def test_not_a_model(self, shell: Shell) -> None:
+        assert "'gpt' is no model" in shell.sentence("play", "crafter", "--model", "gpt")
+
+    @pytest.mark.parametrize("seeds", ["", "a", "5-1", "1-", "-3", "1,,2", "99999999999"])
+    def test_no_list_of_seeds(self, shell: Shell, seeds: str) -> None:
+        assert "no list of seeds" in shell.sentence("eval", "crafter", f"--seeds={seeds}")
+
+    def test_unknown_rule(self, shell: Shell) -> None:
+        said = shell.sentence("gate", "simulate", "--rule", "two-stag", "--nights", "1")
+        assert "Did you mean two-stage?" in said
+
+    def test_unknown_option(self, shell: Shell) -> None:
+        assert "--sead" in shell.sentence("play", "crafter", "--sead", "3")
+
+    def test_unknown_lineage_and_revision(self, shell: Shell, lab: Workspace) -> None:
+        where = ("-w", str(lab.root))
+        assert "crafter" in shell.sentence("log", "craftr", *where, status=1)
+        assert "crafter/v9" in shell.sentence("show", "crafter/v9", *where, status=1)
+
+    def test_unknown_night(self, shell: Shell, lab: Workspace) -> None:
+        said = shell.sentence("report", "crafter-19990101-000000", "-w", str(lab.root))
+        assert "no night crafter-19990101-000000" in said
+
+    def test_a_night_already_running(self, shell: Shell, lab: Workspace) -> None:
+        with FileLock(lab.artifacts / "night.lock"):
+            said = shell.sentence("night", "crafter", "-w", str(lab.root))
+        assert "already running" in said
+
+    def test_a_prefect_server_that_is_not_there(
+        self, shell: Shell, lab: Workspace, tmp_path: Path
+    ) -> None:
+        # Prefect reads its settings when it is imported, so this needs a process of its own.
+        import os
+        import subprocess
+
+        with closed_port() as url:
+            done = subprocess.run(
+                [sys.executable, "-m", "orchestrator.cli", "eval", "crafter", "--seeds", "1"],
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                env={**os.environ, "PREFECT_API_URL": url, "PYTHONPATH": os.getcwd()},
+                timeout=120,
+            )
+        assert done.returncode == 1
+        assert "Traceback" not in done.stderr
+        assert "does not answer" in " ".join(done.stderr.split())
+
+    def test_json_errors_are_json(self, shell: Shell) -> None:
+        status, out, _ = shell("play", "craftr", "--json")
+        assert status == 2
+        assert "craftr" in json.loads(out)["error"]
+
+
+class TestHistory:
+    def test_log_show_and_diff(self, shell: Shell, lab: Workspace) -> None:
+        where = ("-w", str(lab.root))
+        (seed,) = shell.json("log", "crafter", "--all", *where)["revisions"]
+        assert seed["name"] == "crafter/v0"
+        assert seed["parent"] is None
+        assert seed["verdict"] is None
+        assert shell.json("show", "crafter/v0", *where)["tree"] == seed["tree"]
+        assert shell.json("diff", "crafter/v0", "crafter/v0", *where)["diff"] == ""
+
+
+class TestGate:
+    def test_simulate_gives_the_promised_fields(self, shell: Shell) -> None:
+        found = shell.json("gate", "simulate", "--nights", "40", "--candidates", "5")
+        assert set(found["false_accept_rate"]) >= {"estimate", "low", "high"}
+        assert found["power"] is None
+        assert found["episodes_per_candidate"] > 0
+
+    def test_power_needs_a_spread(self, shell: Shell, lab: Workspace) -> None:
+        said = shell.sentence("gate", "power", "-w", str(lab.root))
+        assert "--sd" in said
+
+
+def test_init_overwrites_nothing(shell: Shell, tmp_path: Path) -> None:
+    shell.json("init", "lab", "--root-seed", "5")
+    config = tmp_path / "lab" / "slowwave.toml"
+    config.write_text("root_seed = 9\n")
+    assert shell.json("init", "lab", "--root-seed", "5")["lineages"] == ["crafter"]
+    assert config.read_text() == "root_seed = 9\n"
+
+
+@pytest.mark.slow
+def test_doctor_finds_this_machine_healthy(shell: Shell, lab: Workspace) -> None:
+    found = shell.json("doctor", "-w", str(lab.root))
+    assert found["ok"] is True
+    names = [one["name"] for one in found["checks"]]
+    assert "seeds of crafter-v1" in names
+    assert "sandbox" in names
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("night")
+def test_eval_averages_what_play_gives(tmp_path: Path) -> None:
+    """In a process of its own: Prefect starts its server there."""
+    import os
+    import subprocess
+
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "orchestrator.cli", "eval", "crafter", "--seeds", "1-3",
+            "--steps", "25", "--json",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.getcwd()},
+        timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    scores = [episode["progression"] for episode in found["episodes"]]
+    assert [episode["seed"] for episode in found["episodes"]] == [1, 2, 3]
+    assert found["missing"] == []
+    assert found["mean"] == pytest.approx(sum(scores) / 3)
+    spread = sum((score - found["mean"]) ** 2 for score in scores) / 2
+    assert found["stderr"] == pytest.approx((spread / 3) ** 0.5)
