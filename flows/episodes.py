@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from prefect import task
 from prefect.futures import PrefectFuture, as_completed
+from prefect.client.schemas.objects import State
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
 from flows.reporting import reporter
@@ -36,11 +37,23 @@ def processes(workers: int) -> TaskRunner[PrefectFuture[Any]]:
     return cast(TaskRunner[PrefectFuture[Any]], ProcessPoolTaskRunner(max_workers=workers))
 
 
+def was_lost(task: object, run: object, state: State[Any]) -> bool:
+    """Whether an episode failed for a reason that may pass; a spent budget does not."""
+    try:
+        state.result()
+    except InfrastructureError:
+        return True
+    except Exception:
+        return False
+    return False
+
+
 @task(
     name="play episode",
     task_run_name="{label} seed {seed}",
     retries=RETRIES,
     retry_delay_seconds=RETRY_SECONDS,
+    retry_condition_fn=was_lost,
     persist_result=False,
 )
 def play_episode(job: EpisodeJob, seed: int, label: str) -> EpisodeResult:

@@ -97,7 +97,11 @@ class Night:
             raise AssertionError("a night ends for a reason")
         self._save()
         self.listener.say(f"No more candidates: {self.record.stop_reason}")
-        self._report_scores()
+        try:
+            self._report_scores()
+        except BudgetExhausted:
+            self.listener.say("Nothing is left in the budget for the report bank.")
+        self._finish()
         return self.record
 
     # --- the loop ---------------------------------------------------------------------------
@@ -182,6 +186,9 @@ class Night:
 
     def _refusal(self, candidate: Revision) -> str:
         """Why the candidate does not get to the gate; empty if it does."""
+        known = self._store.judged(self.record.lineage, candidate.tree)
+        if known is not None and known.candidate != candidate.candidate:
+            return f"It is the same, byte for byte, as {known.name}, which has been judged."
         smoke = self._planner.shorter(self.config.night.smoke_steps)
         folder = self._store.export(candidate.tree, self._revisions)
         seed = self._banks.seeds("propose", 1)
@@ -267,9 +274,12 @@ class Night:
                 candidate=tuple(map(percent, new)),
             ),
         )
-        self.record = self.record.finished(scores, last.tree)
-        self._save()
+        self.record = self.record.model_copy(update={"report": scores})
         self.tracker.metrics(self._run_id, scores.summary())
+
+    def _finish(self) -> None:
+        self.record = self.record.finished(self._store.champion(self.record.lineage).tree)
+        self._save()
         self.tracker.finish(self._run_id, {"night.json": self.record.model_dump(mode="json")})
 
     # --- shared -----------------------------------------------------------------------------

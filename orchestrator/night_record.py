@@ -191,10 +191,9 @@ class NightRecord(Record):
         """The record once no more candidates are tried."""
         return self.model_copy(update={"stop_reason": reason})
 
-    def finished(self, report: ReportScores, champion: str) -> NightRecord:
+    def finished(self, champion: str) -> NightRecord:
         """The record at its end."""
-        ended = {"report": report, "champion": champion, "ended_at": time.time()}
-        return self.model_copy(update=ended)
+        return self.model_copy(update={"champion": champion, "ended_at": time.time()})
 
 
 def save_record(folder: Path, record: NightRecord) -> None:

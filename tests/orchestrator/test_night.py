@@ -8,18 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.config import BudgetConfig
 from orchestrator.editors.base import Brief, Draft
 from orchestrator.editors.rules.editor import RulesEditor
 from orchestrator.episodes.job import EpisodeJob, run_job
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.gate.errors import CannotReach
+from orchestrator.models.config import ModelConfig
 from orchestrator.night import Night
 from orchestrator.night_record import NightRecord, read_record, unfinished
 from orchestrator.scaffolds.errors import DirtyRepository
 from orchestrator.scaffolds.revision import Proposal
 from orchestrator.tracking import Tracker
 from orchestrator.workspace import Workspace, seed_scaffolds
+from tests.support.openai_server import answer, serve
 from tests.support.workspaces import BLIND, add_blind_lineage, small_workspace
 
 
@@ -245,3 +248,36 @@ def test_a_gate_that_could_never_accept_is_refused_before_anything_is_played(
     with pytest.raises(CannotReach):
         run(workspace, begin(workspace).model_copy(update={"config": config}), runner)
     assert runner.played == []
+
+
+def test_a_language_model_plays_and_a_spent_budget_ends_the_night(tmp_path: Path) -> None:
+    """The real client talks to a real server; when the tokens are gone, everything is kept."""
+    workspace = small_workspace(tmp_path)
+    with serve() as server:
+        # LOG and PLAN alternate but for the first step, which has no LOG.
+        words = "<|ACTION|>do<|END|> <|DONE|>"
+        server.play(*(answer(words, usage=(5000, 20, 0)) for _ in range(400)))
+        model = ModelConfig(provider="openai", model="tiny-1", base_url=server.url, max_tokens=50)
+        config = workspace.config.model_copy(
+            update={
+                "models": {"action": model},
+                "budget": BudgetConfig(tokens=200_000),
+            }
+        )
+        record = begin(workspace).model_copy(update={"config": config})
+        runner = Runner()
+        finished = run(workspace, record, runner)
+    assert "token" in finished.stop_reason
+    assert finished.ended_at is not None
+    assert finished.report is None
+    assert finished.rounds == ()
+    assert len(server.bodies) > 3
+    assert read_record(workspace.night_folder(record.id)) == finished
+
+
+def test_a_tree_already_judged_is_refused_before_it_is_played(tmp_path: Path) -> None:
+    workspace = small_workspace(tmp_path, candidates=2)
+    change: dict[str, bytes | None] = {"hooks.py": b"import os\n"}
+    record = run(workspace, begin(workspace), Runner(), ListEditor(change, change))
+    assert [one.decision for one in record.rounds] == ["refused", "refused"]
+    assert "the same, byte for byte" in record.rounds[1].reason

@@ -10,8 +10,6 @@ memory command returned them:
 | ``Done so far: collect_wood, place_table`` | a list of them |
 | ``water at (5, 1)`` | a place |
 | ``Explored sectors: (0, 0) (1, 0)`` | where the player has been |
-| ``Blocked: (2, 0) (2, 1)`` | cells that could not be entered |
-| ``Recent actions: move_left, do`` | the latest actions, oldest first |
 | ``going round in circles`` | a warning |
 """
 
@@ -33,9 +31,7 @@ _DONE = re.compile(r"\bdone (\w+)")
 _DONE_LIST = re.compile(r"^Done so far: (.+)$", re.M)
 _PLACE = re.compile(r"\b([a-z_]+) at \((-?\d+), (-?\d+)\)")
 _EXPLORED = re.compile(r"^Explored sectors: (.+)$", re.M)
-_BLOCKED = re.compile(r"^Blocked: (.+)$", re.M)
 _PAIR = re.compile(r"\((-?\d+), (-?\d+)\)")
-_RECENT = re.compile(r"^Recent actions: (.+)$", re.M)
 _WARNING = "going round in circles"
 _LOOK_FIRST = "search before you write"
 _ONLY_NEW = "only when something new"
@@ -120,7 +116,6 @@ def _beliefs(around: str, looked: str) -> Beliefs:
     text = f"{around}\n{looked}" if looked else around
     position = _POSITION.search(text)
     step = _STEP.search(around)
-    recent = _RECENT.search(text)
     done = set(_DONE.findall(looked))
     for listed in _DONE_LIST.findall(text):
         done.update(word.strip() for word in listed.split(","))
@@ -129,8 +124,6 @@ def _beliefs(around: str, looked: str) -> Beliefs:
         done=frozenset(done) if done else None,
         places=tuple((kind, (int(x), int(y))) for kind, x, y in _PLACE.findall(text)),
         explored=_pairs(_EXPLORED, text),
-        blocked=_pairs(_BLOCKED, text),
-        last_actions=tuple(recent[1].split(", ")) if recent else (),
         warning=_WARNING in text,
         step=int(step[1]) if step else None,
     )

@@ -17,22 +17,16 @@ class Beliefs:
             a name that is missing, the achievement is taken to be still open.
         places: Remembered places as ``(kind, (x, y))`` in the coordinates of `position`.
         explored: Sectors the player has been in, see `sector`.
-        blocked: Cells known to be impassable.
-        last_actions: The latest actions, oldest first, as far as the prompt shows them.
         warning: The prompt says that the player is going round in circles.
         step: How many steps have been played.
-        planted: The step at which the remembered sapling was planted.
     """
 
     position: Place | None = None
     done: frozenset[str] | None = None
     places: tuple[tuple[str, Place], ...] = ()
     explored: frozenset[Place] = frozenset()
-    blocked: frozenset[Place] = frozenset()
-    last_actions: tuple[str, ...] = ()
     warning: bool = False
     step: int | None = None
-    planted: int | None = None
 
 
 NOTHING_KNOWN = Beliefs()

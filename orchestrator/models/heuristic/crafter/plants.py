@@ -21,7 +21,6 @@ SEARCH = 6
 MAX_OPEN = 3
 EARLIEST = 380
 """The step before which no plant is looked after: none is set in the first minutes."""
-RIPENS = 310
 VISIT = 20
 NOW = -6
 EVERY = 90
@@ -66,9 +65,8 @@ def _visit(scene: Scene) -> Iterator[Offer]:
         yield far_price(price) - 10, action, "eat_plant"
         return
     far = scene.remembered("sapling")
-    step, planted = scene.beliefs.step, scene.beliefs.planted
-    ripe = EARLIEST if planted is None else planted + RIPENS
-    if far and (step is None or ((step - ripe) % EVERY < LOOK and step >= ripe)):
+    step = scene.beliefs.step
+    if far and (step is None or ((step - EARLIEST) % EVERY < LOOK and step >= EARLIEST)):
         price, action = scene.ways.towards(far[1], far[2])
         yield far_price(price) + (VISIT if step is None else NOW), action, "eat_plant"
 
