@@ -44,7 +44,6 @@ from agents.messages import (
 )
 from agents.scaffold import Memory, MemoryFault, registered_commands
 
-
 PR_SET_PDEATHSIG = 1
 
 
@@ -146,7 +145,11 @@ def die_with_host() -> None:
     if sys.platform == "linux":
         import ctypes
 
+        host = os.getppid()
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        # The kernel does not tell of a host that was gone before it was asked to.
+        if os.getppid() != host:
+            os._exit(1)
 
 
 def limit_resources(limits: dict[str, int]) -> None:

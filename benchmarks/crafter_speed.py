@@ -9,28 +9,23 @@ Three players take the same random actions, in turns, in one process:
   the whole world in ``info``, the way text wrappers of Crafter usually work.
 
 Episodes that end are begun again off the clock; what a reset costs is measured apart. Run it with
-``python benchmarks/crafter_speed.py [--steps N] [--rounds N] [--json]``.
+``python -m benchmarks.crafter_speed [--steps N] [--rounds N] [--json]``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import crafter
 import numpy as np
 
+from benchmarks.machine import describe
 from envs.crafter import cache
 from envs.registry import make
 
@@ -183,16 +178,8 @@ def report(steps: int, rounds: int) -> dict[str, Any]:
         for name in rates
     }
     return {
-        "machine": {
-            "platform": platform.platform(),
-            "processor": platform.machine(),
-            "cores": os.cpu_count(),
-            "load": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
-        },
-        "versions": {
-            "python": platform.python_version(),
-            **{k: v for k, v in make("crafter-v1").versions.items() if k != "python"},
-        },
+        "machine": describe(),
+        "versions": dict(make("crafter-v1").versions),
         "steps": steps,
         "rounds": rounds,
         "steps_per_second": {name: statistics.median(values) for name, values in rates.items()},

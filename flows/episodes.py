@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import ctypes
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
 from prefect import task
-from prefect.futures import PrefectFuture, as_completed
 from prefect.client.schemas.objects import State
+from prefect.futures import PrefectFuture, as_completed
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
 from flows.reporting import reporter
-from orchestrator.episodes.job import EpisodeJob, run_job
+from orchestrator.episodes.job import EpisodeJob, run_job, stored_result
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
-from orchestrator.episodes.store import EpisodeStore
 from orchestrator.errors import InfrastructureError
 
 Outcome = EpisodeResult | MissingEpisode
@@ -78,7 +78,7 @@ def play_all(jobs: Sequence[EpisodeJob], label: str) -> list[Outcome]:
     outcomes: dict[int, Outcome] = {}
     futures: dict[PrefectFuture[EpisodeResult], int] = {}
     for number, job in enumerate(jobs):
-        found = EpisodeStore(job.artifacts).get(job.spec.key)
+        found = stored_result(job)
         if found is not None:
             outcomes[number] = found
         else:
@@ -96,8 +96,12 @@ def _die_with_parent() -> None:
 
     A worker that outlived a killed night would go on playing beside the resumed one.
     """
-    if sys.platform == "linux" and multiprocessing.parent_process() is not None:
+    parent = multiprocessing.parent_process()
+    if sys.platform == "linux" and parent is not None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        # The kernel does not tell of a parent that was gone before it was asked to.
+        if os.getppid() != parent.pid:
+            os._exit(1)
 
 
 def _outcome(future: PrefectFuture[EpisodeResult], job: EpisodeJob) -> Outcome:

@@ -66,8 +66,8 @@ class Ceilings(Budgets):
         memory_characters: Characters of all memory files together.
         override_rate: Share of steps in which code may play another action than the model chose.
         prompt_characters: Characters of one model conversation.
-        step_seconds: Seconds a scaffold's own code may take over one step.
-        episode_seconds: Seconds it may take over a whole episode.
+        step_seconds: Seconds a scaffold's own code and its memory requests may take over one step.
+        episode_seconds: Seconds they may take over a whole episode.
         memory_mb: Megabytes of memory a sandbox may use.
     """
 

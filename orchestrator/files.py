@@ -10,6 +10,8 @@ from pathlib import Path
 
 from orchestrator.errors import InfrastructureError
 
+READABLE = 0o644
+
 
 class DiskFull(InfrastructureError):
     """There is no room left to write."""
@@ -27,6 +29,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(descriptor, READABLE)  # what mkstemp makes is for its owner alone
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -31,16 +32,19 @@ from orchestrator.gate.budget import ErrorBudget
 from orchestrator.gate.evidence import PairedScores
 from orchestrator.gate.protocol import AcceptanceRule, Need
 from orchestrator.gate.reach import check_reach
-from orchestrator.gate.rules import rule_from_name
 from orchestrator.gate.trial import judge, verdict_of
 from orchestrator.models.errors import BudgetExhausted
+from orchestrator.models.ledger import SpendLedger
 from orchestrator.night_record import NightRecord, ReportScores, Round, save_record
+from orchestrator.outage import check_outage
 from orchestrator.scaffolds.revision import Revision
-from orchestrator.scaffolds.revision import Verdict as CommitVerdict
 from orchestrator.scaffolds.store import ScaffoldStore
-from orchestrator.screening import refusal_of
+from orchestrator.screening import refusal_of, usurpation
 from orchestrator.tracking import Tracker
+from orchestrator.verdicts import commit_verdict, make_rule, percent
 from orchestrator.workspace import Workspace
+
+MOVED = "Better, but the lineage was given another champion meanwhile: judge it again on that one."
 
 Played = Sequence[EpisodeResult | MissingEpisode]
 
@@ -85,17 +89,20 @@ class Night:
     _rule: AcceptanceRule = field(init=False)
     _budget: ErrorBudget = field(init=False)
     _run_id: str = field(init=False)
+    _began: float = field(init=False)
 
     def run(self) -> NightRecord:
         """The whole night; returns its finished record."""
+        if self.record.ended_at is not None:
+            return self.record  # killed after its end, before its page was written
         self._prepare()
-        try:
-            self._improve()
-        except BudgetExhausted as spent:
-            self.record = self.record.stopped(str(spent))
         if not self.record.stop_reason:
-            raise AssertionError("a night ends for a reason")
-        self._save()
+            try:
+                reason = self._improve()
+            except BudgetExhausted as spent:
+                reason = spent.message
+            self.record = self.record.stopped(reason)
+            self._save()
         self.listener.say(f"No more candidates: {self.record.stop_reason}")
         try:
             self._report_scores()
@@ -106,29 +113,25 @@ class Night:
 
     # --- the loop ---------------------------------------------------------------------------
 
-    def _improve(self) -> None:
+    def _improve(self) -> str:
+        """Candidate after candidate; returns why there are no more."""
         config = self.config.night
-        for number in range(1, config.candidates + 1):
-            reason = self._reason_to_stop(number)
+        for number in range(len(self.record.rounds) + 1, config.candidates + 1):
+            reason = self._reason_to_stop()
             if reason:
-                self.record = self.record.stopped(reason)
-                return
-            if self.record.round(number) is not None:
-                continue
+                return reason
             candidate = self._candidate(number)
             if candidate is None:
-                self.record = self.record.stopped("the editor has nothing left to try")
-                return
+                return "the editor has nothing left to try"
             self._judge(number, candidate)
-        self.record = self.record.stopped(f"{config.candidates} candidates were tried")
+        return f"{config.candidates} candidates were tried"
 
-    def _reason_to_stop(self, number: int) -> str:
+    def _reason_to_stop(self) -> str:
         patience, hours = self.config.night.patience, self.config.budget.hours
         recent = [one.decision for one in self.record.rounds][-patience:]
-        fresh = number > len(self.record.rounds)
-        if fresh and len(recent) == patience and "accept" not in recent:
+        if len(recent) == patience and "accept" not in recent:
             return f"nothing was accepted in {patience} candidates"
-        if hours is not None and time.time() - self.record.started_at > hours * 3600:
+        if hours is not None and self._seconds_run() > hours * 3600:
             return f"the night's {hours:g} hours are over"
         return ""
 
@@ -141,18 +144,21 @@ class Night:
         champion = self._store.champion(self.record.lineage)
         self.listener.say(f"Candidate {number}: reading how {champion.name} plays")
         episodes = self._play_revision(champion, self._banks.seeds("propose", self._sizes.propose))
+        check_outage(episodes)
         draft = self.editor.propose(self._brief(champion, episodes))
         return None if draft is None else self._commit(number, champion, draft)
 
     def _brief(self, champion: Revision, episodes: Played) -> Brief:
         lineage = self._store.history(self.record.lineage)
+        reverted = {one.trailer("Reverts") for one in lineage}
         everything = self._store.history(self.record.lineage, include_candidates=True)
         return Brief(
+            night=self.record.id,
             environment=self.record.environment.partition("-v")[0],
             files=self._store.read_files(champion),
             episodes=[one for one in episodes if isinstance(one, EpisodeResult)],
             history=[one.editor_view() for one in everything if one.candidate],
-            lineage=[one.subject for one in reversed(lineage)],
+            lineage=[one.subject for one in reversed(lineage) if one.commit not in reverted],
         )
 
     def _commit(self, number: int, champion: Revision, draft: Draft) -> Revision:
@@ -175,6 +181,8 @@ class Night:
         entry = Round.of(number, candidate, champion)
         refusal = self._refusal(candidate)
         entry = entry.refused(refusal) if refusal else self._gate(entry, candidate, champion)
+        if entry.decision == "accept" and self._has_moved(candidate, champion):
+            entry = entry.model_copy(update={"decision": "indecisive", "reason": MOVED})
         entry = self._track(entry, candidate, champion)
         recorded = self._store.record(candidate, commit_verdict(entry, self._planner.models))
         if entry.decision == "accept":
@@ -184,10 +192,16 @@ class Night:
         self._save()
         self.listener.say(f"  {entry.decision}: {entry.reason}")
 
+    def _has_moved(self, candidate: Revision, champion: Revision) -> bool:
+        """Whether somebody gave the lineage another head while the candidate was judged."""
+        head = self._store.champion(self.record.lineage)
+        return head.commit != champion.commit and head.tree != candidate.tree
+
     def _refusal(self, candidate: Revision) -> str:
         """Why the candidate does not get to the gate; empty if it does."""
         known = self._store.judged(self.record.lineage, candidate.tree)
-        if known is not None and known.candidate != candidate.candidate:
+        decided = known is not None and known.verdict and known.verdict.word != "indecisive"
+        if known is not None and decided and known.candidate != candidate.candidate:
             return f"It is the same, byte for byte, as {known.name}, which has been judged."
         smoke = self._planner.shorter(self.config.night.smoke_steps)
         folder = self._store.export(candidate.tree, self._revisions)
@@ -208,6 +222,7 @@ class Night:
             label = f"{need.stage} {len(seeds)}"
             old = self._play_revision(champion, seeds, label)
             new = self._play_revision(candidate, seeds, label)
+            check_outage((*old, *new))
             for one in (*old, *new):
                 if isinstance(one, EpisodeResult):
                     needed[one.key] = one
@@ -231,7 +246,11 @@ class Night:
             money_usd=sum(one.money_usd for one in fresh),
             hours=sum(one.seconds for one in fresh) / 3600,
         )
-        return entry.judged(verdict, tuple(needed.values()))
+        mine = [one for one in needed.values() if one.tree == candidate.tree]
+        ceiling = self.config.ceilings.override_rate
+        refusal = usurpation(self.workspace.artifacts, mine, ceiling)
+        judged = entry.judged(verdict, tuple(needed.values()))
+        return judged.refused(refusal) if refusal else judged
 
     def _track(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
         verdict = entry.verdict.model_dump() if entry.verdict else {}
@@ -260,6 +279,8 @@ class Night:
     def _report_scores(self) -> None:
         """First and last champion on the sealed bank; read only now that the night is over."""
         seeds = self._banks.seeds("report", self._sizes.report)
+        # The limit in hours is for the search; what it found is still measured.
+        self._planner = replace(self._planner, started_at=time.time())
         first = self._store.revision(self.record.first)
         last = self._store.champion(self.record.lineage)
         self.listener.say(f"Report bank: {first.name} and {last.name}")
@@ -278,9 +299,12 @@ class Night:
         self.tracker.metrics(self._run_id, scores.summary())
 
     def _finish(self) -> None:
-        self.record = self.record.finished(self._store.champion(self.record.lineage).tree)
+        last = self._store.champion(self.record.lineage)
         self._save()
         self.tracker.finish(self._run_id, {"night.json": self.record.model_dump(mode="json")})
+        # The very last: a night with an end is one to which nothing is missing.
+        self.record = self.record.finished(last.tree)
+        self._save()
 
     # --- shared -----------------------------------------------------------------------------
 
@@ -295,6 +319,7 @@ class Night:
 
     def _prepare(self) -> None:
         artifacts, config = self.workspace.artifacts, self.config
+        self._began = time.time()
         self._store = self.workspace.scaffolds
         self._store.ensure_clean()
         self._planner = EpisodePlanner.make(
@@ -303,12 +328,15 @@ class Night:
             self.record.environment,
             steps=config.night.steps,
             night=self.record.id,
-            started_at=self.record.started_at,
+            started_at=time.time() - self.record.seconds,
         )
         self._banks, self._sizes = self.workspace.banks(self.record.environment, config)
         self._rule = make_rule(config)
         for warning in check_reach(self._rule, night_alpha=config.gate.night_alpha):
             self.listener.say(warning)
+        with closing(SpendLedger(self.workspace.ledger)) as ledger:
+            # Calls that were under way when the night was killed are settled at their reservation.
+            ledger.recover(self.record.id)
         self._budget = ErrorBudget(self.workspace.ledger, config.gate.night_alpha)
         self._save()
         self._run_id = self.tracker.night(
@@ -330,51 +358,11 @@ class Night:
         jobs = self._planner.jobs(folder, revision.tree, seeds)
         return self.play(jobs, f"{label} · {revision.name}")
 
+    def _seconds_run(self) -> float:
+        """How long the night has run, pauses left out."""
+        return self.record.seconds + time.time() - self._began
+
     def _save(self) -> None:
+        self.record = self.record.model_copy(update={"seconds": self._seconds_run()})
+        self._began = time.time()
         save_record(self.workspace.night_folder(self.record.id), self.record)
-
-
-def percent(played: EpisodeResult | MissingEpisode) -> float | None:
-    """Progression in percent; ``None`` for a missing episode."""
-    return 100 * played.progression if isinstance(played, EpisodeResult) else None
-
-
-def make_rule(config: Config) -> AcceptanceRule:
-    """The configured acceptance rule on the configured numbers of seeds."""
-    gate, banks = config.gate, config.banks
-    if gate.rule == "strict-mean":
-        return rule_from_name(gate.rule, screen_pairs=banks.screen)
-    return rule_from_name(
-        gate.rule,
-        screen_pairs=banks.screen,
-        screen_alpha=gate.screen_alpha,
-        confirm_pairs=banks.confirm,
-        confirm_alpha=gate.confirm_alpha,
-        futility_pairs=banks.screen // 2,
-    )
-
-
-def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
-    """A round's verdict as the commit's trailers say it."""
-    verdict = entry.verdict
-    if verdict is None:
-        return CommitVerdict(word="refused", notes=(entry.reason,), mlflow_run=entry.mlflow_run)
-    interval = None
-    if verdict.low is not None and verdict.high is not None:
-        interval = (verdict.low, verdict.high)
-    return CommitVerdict(
-        word=verdict.decision,
-        effect=verdict.effect,
-        interval=interval,
-        p=verdict.p,
-        pairs=verdict.pairs,
-        bank_slices=verdict.slices,
-        episodes=verdict.episodes,
-        tokens=verdict.tokens,
-        cost=verdict.money_usd,
-        hours=verdict.hours,
-        models=models,
-        trajectories=tuple(key[:12] for key in entry.episodes),
-        mlflow_run=entry.mlflow_run,
-        notes=(verdict.reason, *entry.notes),
-    )

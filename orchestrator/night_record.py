@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from orchestrator.config import Config
 from orchestrator.episodes.spec import EpisodeResult
+from orchestrator.episodes.store import EpisodeStore
 from orchestrator.errors import SlowwaveError, UsageError
 from orchestrator.evaluation import mean_metrics
 from orchestrator.files import write_atomically
@@ -23,6 +24,7 @@ from orchestrator.gate.verdict import Verdict, bca_interval
 from orchestrator.scaffolds.revision import Revision
 
 FILE = "night.json"
+PAGE = "report.html"
 SCHEMA = 1
 Decision = Literal["accept", "reject", "indecisive", "refused"]
 
@@ -140,6 +142,7 @@ class NightRecord(Record):
         first: Commit of the champion it began with.
         config: The configuration it was started with.
         started_at: Seconds since the epoch.
+        seconds: How long it has run, pauses left out.
         ended_at: Seconds since the epoch; ``None`` while it is not finished.
         rounds: The candidates so far.
         stop_reason: Why no more candidates are tried.
@@ -154,6 +157,7 @@ class NightRecord(Record):
     first: str
     config: Config
     started_at: float
+    seconds: float = 0.0
     ended_at: float | None = None
     rounds: tuple[Round, ...] = ()
     stop_reason: str = ""
@@ -229,30 +233,38 @@ def nights(root: Path) -> list[NightRecord]:
     return sorted((read_record(folder) for folder in folders), key=lambda one: one.started_at)
 
 
-def paired_differences(root: Path) -> list[float]:
-    """Differences between first and last champion on every report bank played so far, in points.
+def paired_differences(artifacts: Path) -> list[float]:
+    """How far each pair that a candidate was judged on lies from that candidate's mean, in points.
+
+    The report bank is left alone: it is sealed for reporting.
 
     Raises:
-        UsageError: No night has changed anything yet, so there is no spread to go by.
+        UsageError: No candidate has been judged yet, so there is no spread to go by.
     """
-    found = [
-        difference
-        for record in nights(root)
-        if record.report is not None and record.report.first != record.report.last
-        for difference in record.report.scores.differences()
-    ]
-    if len(found) < 2:
+    store = EpisodeStore(artifacts)
+    spread: list[float] = []
+    for one in (entry for record in nights(artifacts / "nights") for entry in record.rounds):
+        scores: dict[int, dict[str, float]] = {}
+        for result in filter(None, map(store.get, one.episodes)):
+            scores.setdefault(result.seed, {})[result.tree] = 100 * result.progression
+        pairs = [pair[one.tree] - pair[one.parent] for pair in scores.values() if len(pair) == 2]
+        mean = sum(pairs) / len(pairs) if pairs else 0.0
+        spread += [difference - mean for difference in pairs]
+    if len(spread) < 2:
         raise UsageError(
-            "No night here has changed a champion yet, so the spread of differences is unknown.",
+            "No candidate has been judged here yet, so the spread of differences is unknown.",
             mend="Give it with --sd, or run a night first.",
         )
-    return found
+    return spread
 
 
 def unfinished(root: Path, lineage: str) -> NightRecord | None:
-    """The lineage's latest night if it has not come to its end."""
+    """The lineage's latest night if it has not come to its end, or its page was not written."""
     mine = [one for one in nights(root) if one.lineage == lineage]
-    return mine[-1] if mine and mine[-1].ended_at is None else None
+    if not mine:
+        return None
+    complete = mine[-1].ended_at is not None and (root / mine[-1].id / PAGE).exists()
+    return None if complete else mine[-1]
 
 
 def _mean(scores: Sequence[float | None]) -> float | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from orchestrator.episodes.planner import manifest_faults
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.trajectory import Trajectory
+from orchestrator.outage import check_outage
 from orchestrator.scaffolds.check import check_folder
 
 PlaySmoke = Callable[[], EpisodeResult | MissingEpisode]
@@ -23,23 +24,45 @@ def refusal_of(
         play_smoke: Plays a short episode with it.
         artifacts: The artifacts folder, for the smoke episode's trajectory.
         override_ceiling: Share of steps in which code may override the model.
+
+    Raises:
+        Outage: The smoke episode could not be played, which is not the candidate's fault.
     """
     faults = check_folder(folder, validate_manifest=manifest_faults)
     if faults:
         return str(faults[0])
     result = play_smoke()
-    if isinstance(result, MissingEpisode):
-        return f"The smoke episode could not be played: {result.message}"
+    check_outage([result])
+    assert isinstance(result, EpisodeResult)
     if result.outcome.startswith("scaffold_"):
         return f"The smoke episode failed: {result.details.get('fault', result.outcome)}"
-    override = result.metrics["override_rate"] or 0.0
-    if override > override_ceiling:
+    return usurpation(artifacts, [result], override_ceiling)
+
+
+def usurpation(artifacts: Path, played: Sequence[EpisodeResult], override_ceiling: float) -> str:
+    """Whether code plays or remembers in the model's place, which no score can make up for.
+
+    Asked of the smoke episode, and again of all that the gate saw: code could behave in a short
+    episode and take over in a long one.
+
+    Args:
+        artifacts: The artifacts folder.
+        played: Episodes of one candidate.
+        override_ceiling: Share of steps in which code may override the model.
+
+    Returns:
+        The reason to refuse the candidate; empty if there is none.
+    """
+    steps = sum(one.steps for one in played)
+    overridden = sum((one.metrics["override_rate"] or 0.0) * one.steps for one in played)
+    if steps and overridden / steps > override_ceiling:
         return (
-            f"Code overrode the model in {override:.0%} of the steps, and {override_ceiling:.0%}"
-            " is allowed: a scaffold that plays by itself is not a memory scaffold."
+            f"Code overrode the model in {overridden / steps:.0%} of the steps, and"
+            f" {override_ceiling:.0%} is allowed: a scaffold that plays by itself is not a memory"
+            " scaffold."
         )
-    if not _model_used_memory(artifacts / result.trajectory):
-        return "In the smoke episode the model chose no memory command: they must stay its own."
+    if played and not any(_model_used_memory(artifacts / one.trajectory) for one in played):
+        return "The model chose no memory command in any episode: they must stay its own."
     return ""
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from agents.manifest import FILE as MANIFEST
 from agents.manifest import read_manifest
 from envs.registry import resolve
@@ -117,7 +119,21 @@ def workspace_or_here(given: Path | None = None) -> Workspace:
 
 
 def create_workspace(root: Path, *, root_seed: int) -> Workspace:
-    """Make a workspace, or complete one whose making was interrupted; overwrites nothing."""
+    """Make a workspace, or complete one whose making was interrupted; overwrites nothing.
+
+    Args:
+        root: Its folder.
+        root_seed: What all seed banks follow from.
+
+    Raises:
+        UsageError: The root seed is out of range; nothing has been written.
+    """
+    try:
+        Config(root_seed=root_seed)
+    except ValidationError:
+        raise UsageError(
+            f"{root_seed} is no root seed.", mend=f"Give a whole number from 0 to {2**63 - 1}."
+        ) from None
     config = root / FILE
     if not config.exists():
         write_atomically(config, FIRST_CONFIG.format(root_seed=root_seed))

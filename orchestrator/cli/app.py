@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import sys
 import traceback
 from typing import cast
@@ -54,9 +56,10 @@ def main() -> None:
         code = _fail(_words(error), "Add --help for what there is.", 2)
     except BrokenPipeError:
         code = 0
+    except OSError as error:
+        code = _refused_by_system(error)
     except Exception:
-        traceback.print_exc()
-        code = _fail(BUG, None, 70)
+        code = _bug()
     sys.exit(code)
 
 
@@ -66,9 +69,32 @@ def _words(problem: BaseException) -> str:
     return words if words.endswith((".", "?", ")")) else f"{words}."
 
 
+def _refused_by_system(error: OSError) -> int:
+    """A full disk, a folder nobody may write to, a path that cannot be: not a bug of ours."""
+    if error.errno is None:  # raised by a library in its own words, which name no file
+        return _bug()
+    where = error.filename2 or error.filename
+    what = f"{where}: {error.strerror}" if where is not None else str(error.strerror)
+    return _fail(f"The system refused: {what}.", _mend_of(error.errno), 1)
+
+
+def _mend_of(number: int) -> str:
+    if number in (errno.ENOSPC, errno.EDQUOT):
+        return "Free some space and run the same command again; it goes on where it stopped."
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "Get the right to write there, or name another folder."
+    return "Look at that path, or name another one, and run the same command again."
+
+
+def _bug() -> int:
+    traceback.print_exc()
+    return _fail(BUG, None, 70)
+
+
 def _fail(message: str, mend: str | None, code: int) -> int:
     if "--json" in sys.argv:
-        print_json({"error": message, "mend": mend})
+        with contextlib.suppress(OSError):  # what failed may be standard output itself
+            print_json({"error": message, "mend": mend})
     aside.print(f"[bold red]{'Error' if code != 130 else 'Note'}:[/] ", end="")
     aside.print(f"{message} {mend or ''}".rstrip(), highlight=False, markup=False, soft_wrap=True)
     return code

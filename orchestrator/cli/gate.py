@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 import typer
@@ -16,17 +17,26 @@ from orchestrator.cli.output import (
 )
 from orchestrator.cli.play import play_jobs
 from orchestrator.episodes.planner import EpisodePlanner
+from orchestrator.gate.banks import SLICE_SEEDS
 from orchestrator.gate.calibrate import calibrate as calibrate_rule
 from orchestrator.gate.power import PowerTable
 from orchestrator.gate.power import power as power_of
 from orchestrator.gate.rate import Rate
 from orchestrator.gate.rules import rule_from_name
 from orchestrator.gate.simulate import simulate as simulate_rule
-from orchestrator.night import make_rule, percent
 from orchestrator.night_record import paired_differences
+from orchestrator.verdicts import make_rule, percent
 from orchestrator.workspace import find_workspace, workspace_or_here
 
 app = typer.Typer(help="What the gate does to revisions that are no better, and to better ones.")
+
+
+def _finite(value: float | None) -> float | None:
+    """Refuse what is a number to Python alone: ``nan`` and ``inf``."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"{value} is no finite number.")
+    return value
+
 
 RuleOption = Annotated[str, typer.Option(help="two-stage or strict-mean.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the simulation.", min=0)]
@@ -37,10 +47,16 @@ def simulate(
     rule: RuleOption = "two-stage",
     nights: Annotated[int, typer.Option(help="Nights to simulate.", min=1)] = 2000,
     candidates: Annotated[int, typer.Option(help="Candidates in each.", min=1)] = 30,
-    effect: Annotated[float, typer.Option(help="True gain of the better ones, in points.")] = 0.0,
+    effect: Annotated[
+        float, typer.Option(help="True gain of the better ones, in points.", callback=_finite)
+    ] = 0.0,
     better: Annotated[int, typer.Option(help="How many are truly better.", min=0)] = 1,
-    noise: Annotated[float, typer.Option(help="SD of an episode, in points.", min=0)] = 9.0,
-    shared: Annotated[float, typer.Option(help="SD of a seed's effect, in points.", min=0)] = 6.0,
+    noise: Annotated[
+        float, typer.Option(help="SD of an episode, in points.", min=0, callback=_finite)
+    ] = 9.0,
+    shared: Annotated[
+        float, typer.Option(help="SD of a seed's effect, in points.", min=0, callback=_finite)
+    ] = 6.0,
     seed: SeedOption = 0,
     workspace: WorkspaceOption = None,
     json: JsonOption = False,
@@ -80,7 +96,9 @@ def power(
     sd: Annotated[
         float | None,
         typer.Option(
-            help="SD of a paired difference, in points; default: from stored nights.", min=0
+            help="SD of a paired difference, in points; default: from stored nights.",
+            min=0,
+            callback=_finite,
         ),
     ] = None,
     seed: SeedOption = 0,
@@ -97,7 +115,7 @@ def power(
         table = power_of(rule, difference_sd=sd, trials=200, seed=seed)
     else:
         table = power_of(
-            rule, differences=paired_differences(place.artifacts / "nights"), trials=200, seed=seed
+            rule, differences=paired_differences(place.artifacts), trials=200, seed=seed
         )
     if json:
         print_json(table.model_dump(mode="json"))
@@ -109,7 +127,9 @@ def power(
 def calibrate(
     lineage: Annotated[str, typer.Argument(help="The lineage whose champion plays.")] = "crafter",
     replicates: Annotated[int, typer.Option(help="Runs of each seed.", min=2)] = 2,
-    seeds: Annotated[int, typer.Option(help="Seeds of the propose bank to play.", min=2)] = 20,
+    seeds: Annotated[
+        int, typer.Option(help="Seeds of the propose bank to play.", min=2, max=SLICE_SEEDS)
+    ] = 20,
     candidates: Annotated[int, typer.Option(help="Candidates of a night.", min=1)] = 30,
     workspace: WorkspaceOption = None,
     json: JsonOption = False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.syntax import Syntax
 from rich.table import Table
 
@@ -39,12 +40,12 @@ def log(
         verdict = one.verdict
         interval = verdict.interval if verdict else None
         table.add_row(
-            one.name,
+            escape(one.name),
             verdict.word if verdict else "seed" if one.parent is None else "–",
             number(verdict.effect if verdict else None, "+.1f"),
             f"{interval[0]:+.1f} … {interval[1]:+.1f}" if interval else "–",
             number(verdict.p if verdict else None),
-            one.subject,
+            escape(one.subject),
         )
     screen.print(table)
 
@@ -104,7 +105,7 @@ def revert(
     if json:
         print_json(made.as_dict())
     else:
-        screen.print(f"{made.name} takes {found.name} back.", highlight=False)
+        screen.print(f"{made.name} takes {found.name} back.", highlight=False, markup=False)
 
 
 def _print_revision(found: Revision) -> None:

@@ -20,8 +20,10 @@ from orchestrator.cli.output import (
     screen,
 )
 from orchestrator.errors import UsageError
+from orchestrator.gate.reach import check_reach
 from orchestrator.night_record import NightRecord, nights, read_record, save_record, unfinished
 from orchestrator.report import write_report
+from orchestrator.verdicts import make_rule
 from orchestrator.workspace import Workspace, find_workspace
 
 LineageArgument = Annotated[str, typer.Argument(help="The lineage to improve.")]
@@ -66,13 +68,17 @@ def _run(place: Workspace, lineage: str, candidates: int | None, new: bool) -> N
     place.scaffolds.ensure_clean()
     record = None if new else unfinished(place.artifacts / "nights", lineage)
     if record is not None:
-        aside.print(f"Going on with night {record.id}.", highlight=False)
+        kept = "" if candidates is None else "; it keeps the options it was started with"
+        aside.print(f"Going on with night {record.id}{kept}.", highlight=False, soft_wrap=True)
     else:
         config = place.config
         if candidates is not None:
             chosen = config.night.model_copy(update={"candidates": candidates})
             config = config.model_copy(update={"night": chosen})
         environment = place.environment_of(lineage)
+        # What the configuration makes impossible is said before a night begins that cannot go on.
+        place.banks(environment, config)
+        check_reach(make_rule(config), night_alpha=config.gate.night_alpha)
         record = NightRecord.begin(lineage, environment, champion.commit, config)
         aside.print(f"Night {record.id}: improving {champion.name}.", highlight=False)
         save_record(place.night_folder(record.id), record)
@@ -114,8 +120,9 @@ def _print_night(record: NightRecord, page: Path) -> None:
         verdict = one.verdict
         effect = f" {verdict.effect:+.1f} points" if verdict and verdict.effect is not None else ""
         p = f", p {number(verdict.p)}" if verdict and verdict.p is not None else ""
-        screen.print(f"{one.number}. {one.decision}{effect}{p}: {one.subject}", highlight=False)
-    screen.print(f"Ended because {record.stop_reason}.", highlight=False)
+        line = f"{one.number}. {one.decision}{effect}{p}: {one.subject}"
+        screen.print(line, highlight=False, markup=False)
+    screen.print(f"Ended because {record.stop_reason}.", highlight=False, markup=False)
     if record.report is not None:
         facts = record.report.summary()
         screen.print(
@@ -124,8 +131,9 @@ def _print_night(record: NightRecord, page: Path) -> None:
             f" {number(facts['report.effect'], '+.1f')} points"
             f" [{number(facts['report.low'], '+.1f')}, {number(facts['report.high'], '+.1f')}]",
             highlight=False,
+            markup=False,
         )
-    screen.print(f"Report: {page}", highlight=False, soft_wrap=True)
+    screen.print(f"Report: {page}", highlight=False, markup=False, soft_wrap=True)
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -74,7 +74,7 @@ class Watcher:
 def progress_bars() -> Iterator[Watcher]:
     """Progress on standard error; without a terminal there are no bars, only lines."""
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

@@ -7,8 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import ValidationError
+from rich.markup import escape
 from rich.table import Table
 
+from agents.manifest import FILE as MANIFEST
+from agents.manifest import read_manifest
+from envs.registry import resolve
 from flows.reporting import report_to
 from flows.server import prefect_server
 from orchestrator.cli.output import (
@@ -27,6 +32,7 @@ from orchestrator.episodes.store import EpisodeStore
 from orchestrator.errors import SlowwaveError, UsageError
 from orchestrator.evaluation import summarize
 from orchestrator.models.config import ModelConfig
+from orchestrator.sandbox import KINDS
 from orchestrator.scaffolds.errors import StoreError
 from orchestrator.scaffolds.export import export_files
 from orchestrator.scaffolds.trees import hash_tree, read_folder
@@ -48,7 +54,16 @@ ModelOption = Annotated[
     typer.Option(help="'heuristic', or 'openai:NAME' with --base-url; default: the workspace's."),
 ]
 BaseUrlOption = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]
-SandboxOption = Annotated[str | None, typer.Option(help="Where scaffold code runs: process.")]
+ApiKeyOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Environment variable with the key; default: none with --base-url, else"
+        " OPENAI_API_KEY."
+    ),
+]
+SandboxOption = Annotated[
+    str | None, typer.Option(help=f"Where scaffold code runs: {', '.join(KINDS)}.")
+]
 
 
 def play(
@@ -57,6 +72,7 @@ def play(
     steps: StepsOption = None,
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
+    api_key_env: ApiKeyOption = None,
     scaffold: ScaffoldOption = None,
     sandbox: SandboxOption = None,
     again: Annotated[
@@ -70,7 +86,7 @@ def play(
     Example: slowwave play crafter --seed 7 --steps 300 --scaffold scaffolds/crafter
     """
     place = workspace_or_here(workspace)
-    config = _config(place, model, base_url, sandbox)
+    config = _config(place, model, base_url, api_key_env, sandbox)
     planner = EpisodePlanner.make(config, place.artifacts, environment, steps=steps)
     folder, tree = _scaffold(place, environment, scaffold)
     (job,) = planner.jobs(folder, tree, [seed])
@@ -98,6 +114,7 @@ def evaluate(
     steps: StepsOption = None,
     model: ModelOption = None,
     base_url: BaseUrlOption = None,
+    api_key_env: ApiKeyOption = None,
     scaffold: ScaffoldOption = None,
     sandbox: SandboxOption = None,
     workers: Annotated[int | None, typer.Option(help="Episodes at once.", min=1)] = None,
@@ -109,7 +126,7 @@ def evaluate(
     Example: slowwave eval crafter --seeds 1-10 --json
     """
     place = workspace_or_here(workspace)
-    config = _config(place, model, base_url, sandbox)
+    config = _config(place, model, base_url, api_key_env, sandbox)
     wanted = parse_seeds(seeds)
     planner = EpisodePlanner.make(config, place.artifacts, environment, steps=steps)
     folder, tree = _scaffold(place, environment, scaffold)
@@ -135,10 +152,10 @@ def evaluate(
     for one in outcomes:
         if isinstance(one, EpisodeResult):
             table.add_row(
-                str(one.seed), f"{100 * one.progression:.1f}%", str(one.steps), one.outcome
+                str(one.seed), f"{100 * one.progression:.1f}%", str(one.steps), escape(one.outcome)
             )
         else:
-            table.add_row(str(one.seed), "missing", "–", one.message)
+            table.add_row(str(one.seed), "missing", "–", escape(one.message))
     screen.print(table)
     error = f" ± {100 * summary.stderr:.1f}" if summary.stderr is not None else ""
     mean = "–" if summary.mean is None else f"{100 * summary.mean:.1f}%{error}"
@@ -176,37 +193,74 @@ def parse_seeds(text: str) -> list[int]:
 
 
 def _config(
-    place: Workspace, model: str | None, base_url: str | None, sandbox: str | None
+    place: Workspace,
+    model: str | None,
+    base_url: str | None,
+    api_key_env: str | None,
+    sandbox: str | None,
 ) -> Config:
-    """The workspace's configuration with what the command line overrides."""
-    record = place.config.model_dump()
-    if sandbox:
-        record["sandbox"] = sandbox
-    if model:
-        provider, _, name = model.partition(":")
-        if provider not in ("heuristic", "openai") or (provider == "openai") != bool(name):
+    """The workspace's configuration with what the command line overrides.
+
+    Raises:
+        UsageError: An option cannot be used, or not without another.
+    """
+    changed: dict[str, Any] = {}
+    if sandbox is not None:
+        if sandbox not in KINDS:
             raise UsageError(
-                f"'{model}' is no model.", mend="Write heuristic, or openai:NAME with --base-url."
+                f"There is no sandbox '{sandbox}'.", mend=f"Use one of: {', '.join(KINDS)}."
             )
-        record["models"] = {
-            "action": ModelConfig(
-                provider="heuristic" if provider == "heuristic" else "openai",
-                model=name or None,
-                base_url=base_url,
-                api_key_env=None if base_url else "OPENAI_API_KEY" if name else None,
-            )
-        }
-    return Config.model_validate(record)
+        changed["sandbox"] = sandbox
+    provider, _, name = (model or "").partition(":")
+    if model is not None and (
+        provider not in ("heuristic", "openai") or (provider == "openai") != bool(name)
+    ):
+        raise UsageError(
+            f"'{model}' is no model.", mend="Write heuristic, or openai:NAME with --base-url."
+        )
+    if provider != "openai":
+        for option, value in (("--base-url", base_url), ("--api-key-env", api_key_env)):
+            if value is not None:
+                raise UsageError(
+                    f"{option} says nothing without a model that has a server.",
+                    mend="Add --model openai:NAME, the model's name there.",
+                )
+    if provider == "openai":
+        changed["models"] = {"action": _remote_model(name, base_url, api_key_env)}
+    elif model is not None:
+        changed["models"] = {"action": ModelConfig(provider="heuristic")}
+    return place.config.model_copy(update=changed)
+
+
+def _remote_model(name: str, base_url: str | None, api_key_env: str | None) -> ModelConfig:
+    # OpenAI's key goes to OpenAI alone, unless it is named for another server.
+    variable = api_key_env or (None if base_url else "OPENAI_API_KEY")
+    try:
+        return ModelConfig(provider="openai", model=name, base_url=base_url, api_key_env=variable)
+    except ValidationError as error:
+        (fault, *_) = error.errors(include_input=False)
+        option = "--" + str(fault["loc"][0] if fault["loc"] else "model").replace("_", "-")
+        what, _, mend = fault["msg"].removeprefix("Value error, ").partition("; ")
+        if option == "--api-key-env":
+            mend = "put the key into an environment variable, and give that variable's name"
+    raise UsageError(f"{option} {what}.", mend=f"{mend[:1].upper()}{mend[1:]}." if mend else None)
 
 
 def _scaffold(place: Workspace, environment: str, given: str | None) -> tuple[Path, str]:
-    """The folder to play and its tree hash, copied so that edits meanwhile do not matter."""
+    """The folder to play and its tree hash, copied so that edits meanwhile do not matter.
+
+    Raises:
+        UsageError: There is no such scaffold, or it is for another environment.
+        BrokenScaffold: It has faults.
+    """
     exports = place.artifacts / "revisions"
     folder = Path(given) if given else None
-    if given is None or (folder is not None and not folder.is_dir()):
+    if folder is None or not folder.is_dir():
         try:
             revision = place.scaffolds.revision(given or environment.partition("-v")[0])
-            return place.scaffolds.export(revision.tree, exports), revision.tree
+            exported = place.scaffolds.export(revision.tree, exports)
+            _check(exported, environment, revision.name)
+            return exported, revision.tree
         except StoreError:
             if given is not None:
                 raise UsageError(
@@ -214,10 +268,21 @@ def _scaffold(place: Workspace, environment: str, given: str | None) -> tuple[Pa
                     mend="Give a folder with a scaffold.toml, or a name that `slowwave log` shows.",
                 ) from None
             folder = seed_scaffolds() / environment.partition("-v")[0]
-    assert folder is not None
-    check_scaffold_folder(folder)
+    _check(folder, environment, str(folder))
     files = read_folder(folder)
     return export_files(files, exports), hash_tree(files)
+
+
+def _check(folder: Path, environment: str, name: str) -> None:
+    """Refuse a scaffold that is broken or says that it is for another environment."""
+    check_scaffold_folder(folder, name)
+    manifest = read_manifest((folder / MANIFEST).read_text(encoding="utf-8"))
+    says, wanted = manifest.scaffold.environment, resolve(environment)
+    if says.strip().lower() not in ("any", wanted, wanted.rpartition("-v")[0]):
+        raise UsageError(
+            f"The scaffold {name} is for the environment '{says}', not for {wanted}.",
+            mend=f"Play {says} with it, or give a scaffold for {wanted}: --scaffold.",
+        )
 
 
 def _as_json(result: EpisodeResult, place: Workspace) -> dict[str, Any]:
@@ -241,17 +306,17 @@ def _print_episode(result: EpisodeResult, place: Workspace) -> None:
         f"{result.environment} seed {result.seed}: {100 * result.progression:.1f}% after"
         f" {result.steps} steps, {result.outcome}",
         highlight=False,
+        markup=False,
     )
     if "fault" in result.details:
         screen.print(str(result.details["fault"]), style="red", highlight=False, markup=False)
     table = Table("metric", "value")
     for name, value in result.metrics.items():
-        table.add_row(name, number(value))
+        table.add_row(escape(name), number(value))
     screen.print(table)
     screen.print(f"digest {result.digest}", highlight=False, soft_wrap=True)
-    screen.print(
-        f"trajectory {place.artifacts / result.trajectory}", highlight=False, soft_wrap=True
-    )
+    path = place.artifacts / result.trajectory
+    screen.print(f"trajectory {path}", highlight=False, markup=False, soft_wrap=True)
 
 
 def add_commands(app: typer.Typer) -> None:

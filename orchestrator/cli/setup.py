@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from orchestrator import doctor as checks
 from orchestrator.cli.output import JsonOption, WorkspaceOption, print_json, screen
@@ -33,8 +34,9 @@ def init(
     if json:
         print_json({"workspace": str(workspace.root), "lineages": lineages})
         return
-    screen.print(f"Workspace {folder}: lineages {', '.join(lineages)}.", highlight=False)
-    screen.print(f"Next: slowwave night --workspace {folder}", highlight=False)
+    made = f"Workspace {folder}: lineages {', '.join(lineages)}."
+    screen.print(made, highlight=False, markup=False)
+    screen.print(f"Next: slowwave night --workspace {folder}", highlight=False, markup=False)
 
 
 def doctor(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
@@ -53,9 +55,9 @@ def doctor(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
                 if one.ok
                 else ("[red]no[/]  " if one.needed else "[yellow]–[/]   ")
             )
-            screen.print(f"{mark} {one.name}: {one.found}", highlight=False)
+            screen.print(f"{mark} {escape(f'{one.name}: {one.found}')}", highlight=False)
             if one.mend and not one.ok:
-                screen.print(f"      {one.mend}", highlight=False)
+                screen.print(f"      {one.mend}", highlight=False, markup=False)
     if not healthy:
         raise typer.Exit(1)
 

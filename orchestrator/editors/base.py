@@ -15,14 +15,16 @@ class Brief:
     """What an editor may see.
 
     Attributes:
+        night: Id of the night.
         environment: Environment family, e.g. ``crafter``.
         files: The champion's files by path.
         episodes: The champion's episodes on the propose bank.
         history: What was tried before on this lineage, newest first, with the bare word of each
             verdict.
-        lineage: The edits in the champion's line, oldest first, by subject.
+        lineage: The edits in force in the champion, oldest first, by subject.
     """
 
+    night: str
     environment: str
     files: Mapping[str, bytes]
     episodes: Sequence[EpisodeResult]

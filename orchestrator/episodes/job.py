@@ -7,6 +7,8 @@ store first, plays only what is not there, and stores the result.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,6 +30,9 @@ from orchestrator.models.journal import ResponseJournal
 from orchestrator.models.ledger import Limits, SpendLedger
 from orchestrator.sandbox import make_sandbox
 
+OUTSIDE_NIGHTS = "outside-nights"
+"""The ledger's account for what is played outside a night."""
+
 
 class EpisodeJob(BaseModel):
     """One episode to play.
@@ -40,7 +45,9 @@ class EpisodeJob(BaseModel):
         sandbox: Kind of sandbox.
         night: Id of the night that pays; empty outside one.
         started_at: When the night started, in seconds since the epoch.
-        limits: The night's limits for the ledger; ``None`` outside a night.
+        limits: What may be spent; ``None`` is no limit. Inside a night this is the night's whole
+            budget. Outside one, its money and tokens bind all such episodes of the workspace
+            together, which share the account `OUTSIDE_NIGHTS`; there is no limit in hours.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -61,16 +68,30 @@ def run_job(job: EpisodeJob, on_step: Callable[[int], None] | None = None) -> Ep
     Raises:
         InfrastructureError: The machinery failed: the episode is missing.
     """
-    store = EpisodeStore(job.artifacts)
-    found = store.get(job.spec.key)
+    found = stored_result(job)
     if found is not None:
         return found
+    store = EpisodeStore(job.artifacts)
     path = store.trajectory_path(job.spec.key)
     try:
         return _play(job, store, path, on_step)
     except OSError as error:
         raise_if_full(error, path)
         raise
+
+
+def stored_result(job: EpisodeJob) -> EpisodeResult | None:
+    """The job's result if it was played before.
+
+    Answers that are still kept for it are deleted: the run was killed between storing the result
+    and deleting them, and nobody will ask for them again.
+    """
+    found = EpisodeStore(job.artifacts).get(job.spec.key)
+    if found is not None:
+        # A file that cannot be deleted is only untidy; it must not cost a result.
+        with suppress(OSError):
+            _journal_path(job).unlink(missing_ok=True)
+    return found
 
 
 def _play(
@@ -137,21 +158,28 @@ def _environment(name: str, worlds: Path) -> Environment:
     return envs.registry.make(name, world_cache=worlds)
 
 
+def _journal_path(job: EpisodeJob) -> Path:
+    return job.artifacts / "journal" / f"{job.spec.key}.jsonl"
+
+
 def _broker(job: EpisodeJob) -> Broker:
+    """The choke point of the episode's model calls.
+
+    Whatever costs money or calls a server is entered in the ledger, inside a night and outside.
+    """
     paid = any(not model.prices.free for model in job.models.values())
     remote = any(model.provider != "heuristic" for model in job.models.values())
-    ledger = job.artifacts / "ledger.db"
-    journal = job.artifacts / "journal"
+    limits = job.limits
+    if limits is not None and not job.night:
+        limits = replace(limits, hours=None)
     return Broker(
         job.models,
         factories={"heuristic": make_heuristic},
-        night=job.night,
+        night=job.night or OUTSIDE_NIGHTS,
         started_at=job.started_at,
         episode=job.spec.key,
-        ledger=SpendLedger(ledger, job.limits) if job.limits and (paid or remote) else None,
-        journal=ResponseJournal(journal / f"{job.spec.key}.jsonl", job.spec.key)
-        if remote
-        else None,
+        ledger=SpendLedger(job.artifacts / "ledger.db", limits) if paid or remote else None,
+        journal=ResponseJournal(_journal_path(job), job.spec.key) if remote else None,
     )
 
 

@@ -115,7 +115,7 @@ class EpisodePlanner:
                 sandbox=self.config.sandbox,
                 night=self.night,
                 started_at=self.started_at,
-                limits=limits if self.night else None,
+                limits=limits,
             )
             for seed in seeds
         ]
@@ -137,14 +137,19 @@ def playing(config: Config) -> dict[Role, ModelConfig]:
     return {role: model for role, model in config.models.items() if role in ("action", "memory")}
 
 
-def check_scaffold_folder(folder: Path) -> None:
+def check_scaffold_folder(folder: Path, name: str | None = None) -> None:
     """Refuse a folder that is no valid scaffold.
+
+    Args:
+        folder: The folder.
+        name: What a person calls it; default: its path.
 
     Raises:
         NoStore: There is no such folder.
         BrokenScaffold: Names the file, the line and the mend of each fault.
     """
-    raise_for_faults(check_folder(folder, validate_manifest=manifest_faults), str(folder))
+    faults = check_folder(folder, validate_manifest=manifest_faults)
+    raise_for_faults(faults, name or str(folder))
 
 
 def manifest_faults(text: str) -> list[Fault]:

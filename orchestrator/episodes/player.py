@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from agents.messages import (
     Act,
     CommandCall,
     CommandReply,
+    FromHost,
     MemoryReply,
     MemoryRequest,
     Observe,
@@ -198,7 +199,7 @@ class _Episode:
                 options=cast.options,
             )
         )
-        message = self._receive(cast.limits.start_seconds)
+        message = self._receive()
         if not isinstance(message, Ready):
             raise ScaffoldFailure("protocol", "The scaffold did not say that it is ready.")
         own = [
@@ -251,13 +252,13 @@ class _Episode:
         turns.begin_step(number)
         self._left = self._cast.limits.step_seconds
         self._requests = 0
-        self._session.send(observe)
+        self._send(observe)
         while True:
-            message = self._receive(self._cast.limits.reply_seconds)
+            message = self._receive()
             if isinstance(message, TurnRequest):
-                self._session.send(turns.serve_turn(message))
+                self._send(turns.serve_turn(message))
             elif isinstance(message, MemoryRequest):
-                self._session.send(self._serve_memory(message))
+                self._send(self._serve_memory(message))
             elif isinstance(message, Act):
                 return message.action.strip()
             else:
@@ -295,24 +296,44 @@ class _Episode:
 
     def _serve_memory(self, request: MemoryRequest) -> MemoryReply:
         assert self._turns is not None
-        try:
-            return MemoryReply(True, self._turns.serve_memory(request))
-        except MemoryRefusal as refusal:
-            return MemoryReply(False, str(refusal))
+        with self._charged():
+            try:
+                return MemoryReply(True, self._turns.serve_memory(request))
+            except MemoryRefusal as refusal:
+                return MemoryReply(False, str(refusal))
 
     def _call_scaffold(self, call: CommandCall) -> CommandReply:
         """Have the sandbox run one of its commands, serving its memory requests meanwhile."""
-        self._session.send(call)
+        self._send(call)
         while True:
-            message = self._receive(self._cast.limits.reply_seconds)
+            message = self._receive()
             if isinstance(message, CommandReply):
                 return message
             if not isinstance(message, MemoryRequest):
                 raise ScaffoldFailure("protocol", f"Unasked {type(message).__name__}.")
-            self._session.send(self._serve_memory(message))
+            self._send(self._serve_memory(message))
 
-    def _receive(self, seconds: float) -> Any:
-        """The next message, under the deadlines of message and step and the flood limit."""
+    @contextlib.contextmanager
+    def _charged(self) -> Iterator[None]:
+        """Charge what happens inside to the scaffold's time, whoever's processor does it.
+
+        Waiting for the sandbox, handing it messages and serving its memory requests count: a few
+        requests may cost the host much. The model's time and what the model asks for do not.
+        """
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            took = time.monotonic() - began
+            self._left -= took
+            self._episode_left -= took
+
+    def _send(self, message: FromHost) -> None:
+        with self._charged():
+            self._session.send(message)
+
+    def _receive(self) -> Any:
+        """The next message, under the deadlines of step and episode and the flood limit."""
         self._requests += 1
         if self._requests > MESSAGES_PER_STEP:
             raise ScaffoldFailure("protocol", f"Over {MESSAGES_PER_STEP} messages in one step.")
@@ -320,11 +341,8 @@ class _Episode:
             raise ScaffoldFailure("timeout", "The scaffold took too long over one step.")
         if self._episode_left <= 0:
             raise ScaffoldFailure("timeout", "The scaffold took too long over the whole episode.")
-        began = time.monotonic()
-        message = self._session.receive(min(seconds, self._left, self._episode_left))
-        waited = time.monotonic() - began
-        self._left -= waited
-        self._episode_left -= waited
+        with self._charged():
+            message = self._session.receive(min(self._left, self._episode_left))
         if isinstance(message, FaultMessage):
             raise ScaffoldFailure(
                 "fault",

@@ -22,11 +22,13 @@ from orchestrator.sandbox.base import SandboxLimits
 _HARNESS = (
     "agents.grammar",
     "agents.messages",
+    "agents.memory.base",
     "agents.memory.files",
     "orchestrator.episodes.metrics",
     "orchestrator.episodes.player",
     "orchestrator.episodes.trajectory",
     "orchestrator.episodes.turns",
+    "orchestrator.sandbox.process",
 )
 
 

@@ -54,14 +54,16 @@ class TrajectoryWriter:
         self._file = self.partial.open("wb")
         self._stream = zstandard.ZstdCompressor(level=3).stream_writer(self._file, closefd=False)
         self._digest = hashlib.sha256()
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[bytes, int] = {}
         self._write({"type": "header", "schema": SCHEMA, **header})
 
     def text(self, text: str) -> int:
         """The number of a text, which is written down the first time it is seen."""
-        number = self._numbers.get(text)
+        # Known by its hash: all texts of a long episode would fill the memory.
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[text] = len(self._numbers)
+            number = self._numbers[key] = len(self._numbers)
             self._seal({"type": "text", "id": number, "text": text})
         return number
 

@@ -40,6 +40,10 @@ HOOK_WRITES = frozenset({"PUT", "ADD"})
 RESULT_LIMIT = 20_000
 """Characters that the model gets to see of a search's or an own command's result."""
 
+HOOK_CHARACTERS_PER_STEP = 2_000_000
+HOOK_CHARACTERS_PER_EPISODE = 100_000_000
+"""Characters that hooks may write: each stands in the trajectory, whatever memory keeps of it."""
+
 FAILED = "FAILED"
 """How a turn is recorded in which one of the scaffold's own commands broke."""
 
@@ -61,6 +65,7 @@ class StepState:
     action: str = ""
     turns: list[dict[str, Any]] = field(default_factory=list)
     hooks: list[dict[str, Any]] = field(default_factory=list)
+    hook_characters: int = 0
     events: list[str] = field(default_factory=list)
 
 
@@ -99,6 +104,7 @@ class TurnServer:
         self._may_write = True
         self._conversation: list[Message] = []
         self._answered = False
+        self._hook_characters = 0
         self.memory_tokens = 0
         self.step = StepState(0)
 
@@ -144,6 +150,7 @@ class TurnServer:
 
         Raises:
             MemoryRefusal: It is not allowed here, or the backend refuses it.
+            ScaffoldFailure: Hooks have written more than can be recorded.
         """
         operation = request.operation
         if operation in HOOK_WRITES:
@@ -158,8 +165,7 @@ class TurnServer:
             if result.novel is not None:
                 self._novelty.append(result.novel)
         elif operation in HOOK_WRITES:
-            numbers = [self._trajectory.text(argument) for argument in request.arguments]
-            self.step.hooks.append({"operation": operation, "arguments": numbers})
+            self._record_hook(request)
         return result.text
 
     # --- the model ----------------------------------------------------------------------------
@@ -327,6 +333,23 @@ class TurnServer:
         return reply.text, novel, reply.ok
 
     # --- recording --------------------------------------------------------------------------
+
+    def _record_hook(self, request: MemoryRequest) -> None:
+        size = sum(map(len, request.arguments))
+        self.step.hook_characters += size
+        self._hook_characters += size
+        for used, limit, where in (
+            (self.step.hook_characters, HOOK_CHARACTERS_PER_STEP, "one step"),
+            (self._hook_characters, HOOK_CHARACTERS_PER_EPISODE, "the episode"),
+        ):
+            if used > limit:
+                raise ScaffoldFailure(
+                    "protocol",
+                    f"The hooks wrote over {limit} characters to memory in {where}.",
+                    mend="Have them write less or more seldom.",
+                )
+        numbers = [self._trajectory.text(argument) for argument in request.arguments]
+        self.step.hooks.append({"operation": request.operation, "arguments": numbers})
 
     def _record(
         self,

@@ -110,7 +110,7 @@ def verdict_of(
         episodes: New episodes played for it.
         tokens: Model tokens they used.
         money_usd: What they cost.
-        hours: Their wall-clock time.
+        hours: Their playing time, added up.
 
     Returns:
         The verdict.

@@ -41,7 +41,7 @@ class Verdict(BaseModel):
         episodes: New episodes played for this judgement, the champion's re-runs included.
         tokens: Model tokens they used.
         money_usd: What they cost.
-        hours: Their wall-clock time.
+        hours: Their playing time, added up over episodes that may have run side by side.
         alpha: What was charged to the night's error budget.
     """
 

@@ -163,7 +163,7 @@ class BudgetExhausted(SlowwaveError):
         )
         super().__init__(
             f"The {kind} budget is spent: {reason}, and the limit is {allowed} ({where}).",
-            mend="Everything finished so far is kept; raise the limit and start again to go on.",
+            mend="Everything finished so far is kept; raise the limit for the next night.",
         )
         self.kind: BudgetKind = kind
         self.value = value

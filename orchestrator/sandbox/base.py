@@ -33,16 +33,15 @@ class SandboxLimits:
         memory_bytes: Address space.
         cpu_seconds: Processor time over the whole episode.
         start_seconds: Wall time from start to the first message.
-        reply_seconds: Wall time the code inside may take for any one message.
-        step_seconds: Wall time the code inside may take for all messages of one step.
-        episode_seconds: Wall time the code inside may take over the whole episode.
+        step_seconds: Wall time for all messages of one step: what the code inside takes, and what
+            the host takes to serve its memory requests.
+        episode_seconds: The same over the whole episode.
     """
 
     memory_bytes: int = 1 << 30
     cpu_seconds: int = 600
     start_seconds: float = 30.0
-    reply_seconds: float = 10.0
-    step_seconds: float = 30.0
+    step_seconds: float = 10.0
     episode_seconds: float = 1800.0
 
 

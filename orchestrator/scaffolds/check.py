@@ -42,6 +42,9 @@ ManifestCheck: TypeAlias = Callable[[str], Iterable[Fault]]
 
 MANIFEST = "scaffold.toml"
 
+PROMPTS = ("prompts/system.j2", "prompts/log.j2", "prompts/plan.j2")
+"""The prompts that every scaffold has: the agent's standing orders and its two phases."""
+
 _ALLOWED = re.compile(
     r"scaffold\.toml|README\.md|[A-Za-z_][A-Za-z0-9_]*\.py"
     r"|prompts/[^/]+\.(?:j2|md)|memory/[^/]{1,61}\.(?:md|txt)"
@@ -84,10 +87,8 @@ def check_folder(
                 files[path] = Path(entry.path).read_bytes()
     except SlowwaveError as error:
         return [_as_fault(str(folder), error)]
-    return sorted(
-        faults + check_scaffold(files, validate_manifest=validate_manifest, filters=filters),
-        key=_place,
-    )
+    found = check_scaffold(files, validate_manifest=validate_manifest, filters=filters)
+    return _together(faults, found)
 
 
 def check_tree(
@@ -114,7 +115,7 @@ def check_tree(
     found = check_scaffold(
         store.read_plain(plain), validate_manifest=validate_manifest, filters=filters
     )
-    return sorted(faults + found, key=_place)
+    return _together(faults, found)
 
 
 def check_scaffold(
@@ -178,6 +179,10 @@ def _check_layout(files: Mapping[str, bytes]) -> list[Fault]:
             check_files(plain, "The scaffold")
         except SlowwaveError as error:
             faults.append(_as_fault(".", error))
+    for path in PROMPTS:
+        if path not in files:
+            mend = "Add it: the agent cannot play without this prompt."
+            faults.append(Fault(path, None, "is missing", mend))
     return faults
 
 
@@ -234,6 +239,12 @@ def _too_long(path: str, size: int) -> Fault:
 
 def _too_many(count: str) -> Fault:
     return Fault(".", None, f"has {count} files", f"Keep it to {MAX_FILES} files.")
+
+
+def _together(unread: list[Fault], found: list[Fault]) -> list[Fault]:
+    """Faults of files that were not read, and of the rest, to which the former seem missing."""
+    known = {fault.file for fault in unread}
+    return sorted(unread + [fault for fault in found if fault.file not in known], key=_place)
 
 
 def _as_fault(path: str, error: SlowwaveError) -> Fault:

@@ -56,7 +56,7 @@ class Verdict:
         episodes: Episodes played for this verdict.
         tokens: Tokens used by them.
         cost: Money spent, in USD.
-        hours: Wall-clock hours.
+        hours: Hours of play, added up over episodes.
         models: Model fingerprint by role.
         trajectories: Keys of the episodes played.
         mlflow_run: Id of the nested run that holds the artifacts.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,15 +16,20 @@ from orchestrator.editors.rules.editor import RulesEditor
 from orchestrator.episodes.job import EpisodeJob, run_job
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.store import EpisodeStore
+from orchestrator.errors import InfrastructureError
 from orchestrator.gate.errors import CannotReach
 from orchestrator.models.config import ModelConfig
 from orchestrator.night import Night
 from orchestrator.night_record import NightRecord, read_record, unfinished
+from orchestrator.outage import Outage
+from orchestrator.report import write_report
 from orchestrator.scaffolds.errors import DirtyRepository
-from orchestrator.scaffolds.revision import Proposal
+from orchestrator.scaffolds.revision import Proposal, Revision
+from orchestrator.scaffolds.revision import Verdict as CommitVerdict
+from orchestrator.scaffolds.store import ScaffoldStore
 from orchestrator.tracking import Tracker
 from orchestrator.workspace import Workspace, seed_scaffolds
-from tests.support.openai_server import answer, serve
+from tests.support.openai_server import answer, closed_port, serve
 from tests.support.workspaces import BLIND, add_blind_lineage, small_workspace
 
 
@@ -51,6 +58,28 @@ class Runner:
                     raise Stopped
                 self.played.append(job.spec.key)
             outcomes.append(run_job(job))
+        return outcomes
+
+
+class Losing(Runner):
+    """Loses every episode that fails for a reason of the machinery, as the flow's runner does."""
+
+    def __call__(
+        self, jobs: Sequence[EpisodeJob], label: str
+    ) -> list[EpisodeResult | MissingEpisode]:
+        outcomes: list[EpisodeResult | MissingEpisode] = []
+        for job in jobs:
+            try:
+                outcomes.append(run_job(job))
+            except InfrastructureError as error:
+                outcomes.append(
+                    MissingEpisode(
+                        key=job.spec.key,
+                        seed=job.spec.seed,
+                        error=type(error).__name__,
+                        message=str(error),
+                    )
+                )
         return outcomes
 
 
@@ -104,17 +133,68 @@ def blind_night(folder: Path) -> tuple[Workspace, ListEditor]:
 
 
 def run(
-    workspace: Workspace, record: NightRecord, runner: Runner, editor: object = None
+    workspace: Workspace,
+    record: NightRecord,
+    runner: Runner,
+    editor: object = None,
+    tracker: Tracker | None = None,
 ) -> NightRecord:
     night = Night(
         workspace=workspace,
         record=record,
         editor=editor or RulesEditor(seed_scaffolds() / "edits"),  # type: ignore[arg-type]
         play=runner,
-        tracker=Tracker(workspace.artifacts),
+        tracker=tracker or Tracker(workspace.artifacts),
         listener=Quiet(),
     )
     return night.run()
+
+
+class StoppingTracker(Tracker):
+    """A tracker during whose n-th candidate the night is killed.
+
+    Args:
+        artifacts: The artifacts folder.
+        at: Number of the candidate.
+        written: Whether its run is written before the kill.
+    """
+
+    def __init__(self, artifacts: Path, at: int, written: bool) -> None:
+        super().__init__(artifacts)
+        self._at, self._written = at, written
+
+    def candidate(self, parent: str, night: str, number: int, **facts: Any) -> str:
+        if number == self._at and not self._written:
+            raise Stopped
+        run = super().candidate(parent, night, number, **facts)
+        if number == self._at:
+            raise Stopped
+        return run
+
+    def finish(self, run: str, texts: Mapping[str, object]) -> None:
+        if self._at == 0 and not self._written:
+            raise Stopped
+        super().finish(run, texts)
+        if self._at == 0:
+            raise Stopped
+
+
+class StoppingStore(ScaffoldStore):
+    """A scaffold store that is killed after it has carried out the named operation."""
+
+    stop_after = ""
+
+    def record(self, revision: Revision, verdict: CommitVerdict) -> Revision:
+        made = super().record(revision, verdict)
+        if self.stop_after == "record":
+            raise Stopped
+        return made
+
+    def accept(self, revision: Revision) -> Revision:
+        made = super().accept(revision)
+        if self.stop_after == "accept":
+            raise Stopped
+        return made
 
 
 def untimed(record: NightRecord) -> list[object]:
@@ -153,7 +233,10 @@ def test_a_night_keeps_what_is_better_and_rejects_what_is_worse(
     assert effect > 0
     assert len(runner.played) == len(set(runner.played))
     assert read_record(workspace.night_folder(record.id)) == record
-    assert unfinished(workspace.artifacts / "nights", "blind") is None
+    nights = workspace.artifacts / "nights"
+    assert unfinished(nights, "blind") == record, "its page is still missing"
+    write_report(workspace, record)
+    assert unfinished(nights, "blind") is None
 
 
 @pytest.mark.slow
@@ -202,6 +285,96 @@ def test_an_interrupted_night_decides_the_same_and_plays_nothing_twice(
     assert sorted(first.played + second.played) == sorted(runner.played)
     assert finished.report == expected.report
     assert untimed(finished) == untimed(expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "moment",
+    ["track 1 -", "track 1 +", "track 2 +", "track 0 -", "track 0 +", "record", "accept"],
+)
+def test_a_night_killed_between_its_writes_decides_the_same(
+    whole: tuple[Workspace, NightRecord, Runner], tmp_path: Path, moment: str
+) -> None:
+    played, expected, _ = whole
+    workspace, editor = blind_night(tmp_path)
+    for folder in ("worlds", "episodes"):
+        shutil.copytree(played.artifacts / folder, workspace.artifacts / folder)
+    record = begin(workspace, "blind").model_copy(update={"id": expected.id})
+    tracker: Tracker = Tracker(workspace.artifacts)
+    if moment.startswith("track"):
+        _, number, written = moment.split()
+        tracker = StoppingTracker(workspace.artifacts, int(number), written == "+")
+    else:
+        store = StoppingStore.open(workspace.root / "scaffolds")
+        store.stop_after = moment
+        workspace.__dict__["scaffolds"] = store
+    with pytest.raises(Stopped):
+        run(workspace, record, Runner(), editor, tracker)
+    again = Workspace(workspace.root, workspace.config)
+    resumed = unfinished(again.artifacts / "nights", "blind")
+    assert resumed is not None
+    rerun = Runner()
+    finished = run(again, resumed, rerun, editor)
+    assert rerun.played == []
+    assert untimed(finished) == untimed(expected)
+    assert finished.report == expected.report
+    assert [one.name for one in again.scaffolds.history("blind")] == ["blind/v1", "blind/v0"]
+    assert len(again.scaffolds.history("blind", include_candidates=True)) == 3
+
+
+@pytest.mark.slow
+def test_a_lineage_that_moves_meanwhile_keeps_its_new_head(tmp_path: Path) -> None:
+    workspace, editor = blind_night(tmp_path)
+
+    class Mover(Runner):
+        """Gives the lineage another head while the first candidate is judged."""
+
+        def __call__(
+            self, jobs: Sequence[EpisodeJob], label: str
+        ) -> list[EpisodeResult | MissingEpisode]:
+            if label.startswith("confirm") and not self.moved:
+                self.moved = True
+                folder = workspace.root / "scaffolds"
+                subprocess.run(["git", "checkout", "-q", "blind"], cwd=folder, check=True)
+                (folder / "README.md").write_text("Changed by hand.\n")
+                subprocess.run(
+                    ["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qam", "Mine"],
+                    cwd=folder,
+                    check=True,
+                )
+            return super().__call__(jobs, label)
+
+        moved = False
+
+    record = run(workspace, begin(workspace, "blind"), Mover(), editor)
+    assert record.rounds[0].decision == "indecisive"
+    assert "another champion" in record.rounds[0].reason
+    assert record.ended_at is not None
+
+
+def test_an_outage_stops_the_night_and_blames_nobody(tmp_path: Path) -> None:
+    workspace = small_workspace(tmp_path)
+    with closed_port() as url:
+        model = ModelConfig(provider="openai", model="m", base_url=url, max_retries=0)
+        config = workspace.config.model_copy(update={"models": {"action": model}})
+        record = begin(workspace).model_copy(update={"config": config})
+        with pytest.raises(Outage, match="could not be played"):
+            run(workspace, record, Losing())
+    left = unfinished(workspace.artifacts / "nights", "crafter")
+    assert left is not None
+    assert left.rounds == ()
+
+
+@pytest.mark.slow
+def test_code_that_takes_over_after_the_smoke_episode_is_refused(tmp_path: Path) -> None:
+    workspace, _ = blind_night(tmp_path)
+    late = b"def before_act(context, action):\n    return action if context.step < 20 else 'noop'\n"
+    seeing = (seed_scaffolds() / "crafter" / "prompts" / "plan.j2").read_bytes()
+    editor = ListEditor({"hooks.py": late, "prompts/plan.j2": seeing})
+    record = run(workspace, begin(workspace, "blind"), Runner(), editor)
+    assert record.rounds[0].decision == "refused"
+    assert "overrode the model" in record.rounds[0].reason
+    assert workspace.scaffolds.champion("blind").name == "blind/v0"
 
 
 @pytest.mark.slow

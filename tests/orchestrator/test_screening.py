@@ -14,6 +14,7 @@ from orchestrator.episodes.job import run_job
 from orchestrator.episodes.planner import EpisodePlanner, check_scaffold_folder
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.trajectory import TrajectoryError
+from orchestrator.outage import Outage
 from orchestrator.scaffolds.errors import NoStore
 from orchestrator.scaffolds.fault import BrokenScaffold
 from orchestrator.screening import refusal_of
@@ -86,10 +87,12 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         check_scaffold_folder(tmp_path / "nowhere")
 
 
-def test_a_smoke_episode_that_is_missing_is_said(candidate: Path, artifacts: Path) -> None:
+def test_a_smoke_episode_that_is_missing_is_nobodys_fault(
+    candidate: Path, artifacts: Path
+) -> None:
     missing = MissingEpisode(key="k", seed=7, error="ModelTimeout", message="The server is slow.")
-    refusal = refusal_of(candidate, lambda: missing, artifacts, CEILING)
-    assert refusal == "The smoke episode could not be played: The server is slow."
+    with pytest.raises(Outage, match="The server is slow"):
+        refusal_of(candidate, lambda: missing, artifacts, CEILING)
 
 
 def test_a_scaffold_that_breaks_is_refused_with_its_fault(candidate: Path, artifacts: Path) -> None:

@@ -25,7 +25,7 @@ from orchestrator.sandbox.process import ProcessSandbox
 ROOT = Path(__file__).resolve().parents[2]
 SCAFFOLD = ROOT / "scaffolds" / "crafter"
 EDITS = ROOT / "scaffolds" / "edits" / "crafter"
-PATIENT = SandboxLimits(start_seconds=60.0, reply_seconds=60.0, step_seconds=60.0)
+PATIENT = SandboxLimits(start_seconds=60.0, step_seconds=60.0)
 
 
 class RecordingClient:

@@ -19,10 +19,10 @@ from orchestrator.episodes.player import Cast, Played, play
 from orchestrator.episodes.spec import EpisodeSpec
 from orchestrator.episodes.trajectory import Trajectory, TrajectoryWriter, Turn
 from orchestrator.models.base import Completion, Message, Usage
-from orchestrator.sandbox.base import SandboxLimits
+from orchestrator.sandbox.base import Sandbox, SandboxLimits
 from orchestrator.sandbox.process import ProcessSandbox
 
-QUICK = SandboxLimits(start_seconds=20.0, reply_seconds=5.0, step_seconds=10.0)
+QUICK = SandboxLimits(start_seconds=20.0, step_seconds=10.0)
 """Limits that a busy machine keeps; tests of deadlines set their own."""
 
 SYSTEM = """{{ instructions }}
@@ -168,6 +168,8 @@ class Stage:
         seed: int = 0,
         steps: int = 3,
         seeds: Mapping[str, str] | None = None,
+        memory: FilesBackend | None = None,
+        sandbox: Sandbox | None = None,
         **scaffold_files: Any,
     ) -> Show:
         """One episode; with a `memory_script` it is played by two models."""
@@ -176,11 +178,11 @@ class Stage:
         self.played += 1
         folder = scaffold or write_scaffold(self.root / f"scaffold{self.played}", **scaffold_files)
         path = self.root / "trajectory.jsonl.zst"
-        memory = FilesBackend()
+        memory = memory or FilesBackend()
         clients = {"action": action, "memory": memory_client or action}
         cast = Cast(
             environment=self.game,
-            sandbox=ProcessSandbox(self.bundles),
+            sandbox=sandbox or ProcessSandbox(self.bundles),
             limits=limits,
             scaffold=folder,
             seed_memory=dict({"notes": ""} if seeds is None else seeds),

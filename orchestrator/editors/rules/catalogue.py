@@ -86,6 +86,9 @@ class Edit:
         if self.text.parts:
             hooks = files.get("hooks.py", b"").decode("utf-8")
             changed["hooks.py"] = _add_parts(hooks, self.text.parts).encode("utf-8")
+        changed = {path: content for path, content in changed.items() if files.get(path) != content}
+        if not changed:
+            raise EditNotApplicable("everything it would bring is there already")
         return changed
 
     def _new_files(self) -> dict[str, bytes]:

@@ -30,7 +30,12 @@ class RulesEditor:
         """The most called-for edit that fits and was not tried before; see `Brief`."""
         means = {name: value or 0.0 for name, value in mean_metrics(brief.episodes).items()}
         lineage = set(brief.lineage)
-        tried = {view.subject for view in brief.history} | lineage
+        # What came to no decision may be tried again, on another night.
+        tried = lineage | {
+            view.subject
+            for view in brief.history
+            if view.verdict != "indecisive" or view.name.startswith(f"{brief.night}/")
+        }
         edits = read_catalogue(self._catalogues / brief.environment)
         subjects = {edit.name: edit.text.subject for edit in edits}
         for edit in sorted(edits, key=lambda edit: (-urgency(edit, means), edit.name)):

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 
 import crafter
 import numpy as np
@@ -11,6 +12,7 @@ from envs.crafter import creatures
 from envs.crafter.creatures import DOWN, RIGHT
 from envs.crafter.environment import CrafterEnvironment
 from envs.crafter.game import Game
+from envs.crafter.versions import source_digest
 from envs.errors import EpisodeNotRunning, InvalidAction, InvalidSeed
 
 HandGame = Callable[..., Game]
@@ -200,10 +202,22 @@ def test_playing_loads_no_texture(
 
 
 def test_versions_name_what_the_stream_depends_on(environment: CrafterEnvironment) -> None:
-    assert {"crafter", "opensimplex", "numpy", "python", "crafter-rules"} <= set(
-        environment.versions
-    )
+    named = {"crafter", "opensimplex", "numpy", "python", "crafter-rules", "envs.crafter"}
+    assert named <= set(environment.versions)
     assert environment.versions["crafter"] == "1.8.3"
+
+
+def test_any_change_of_the_sources_is_another_version(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1")
+    (tmp_path / "b.py").write_text("")
+    found = [source_digest(tmp_path)]
+    (tmp_path / "data.txt").write_text("no source")
+    assert source_digest(tmp_path) == found[0]
+    (tmp_path / "a.py").write_text("x = 2")
+    found.append(source_digest(tmp_path))
+    (tmp_path / "b.py").rename(tmp_path / "c.py")
+    found.append(source_digest(tmp_path))
+    assert len(set(found)) == 3
 
 
 def test_the_rules_state_the_installed_amounts(environment: CrafterEnvironment) -> None:

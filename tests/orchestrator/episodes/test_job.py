@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +16,23 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 
-from orchestrator.config import Config
-from orchestrator.episodes.job import EpisodeJob, read_scaffold, run_job
+from orchestrator.config import BudgetConfig, Config
+from orchestrator.episodes.job import (
+    OUTSIDE_NIGHTS,
+    EpisodeJob,
+    read_scaffold,
+    run_job,
+    stored_result,
+)
 from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.episodes.spec import EpisodeResult
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.episodes.trajectory import Trajectory
 from orchestrator.files import DiskFull
 from orchestrator.models.config import ModelConfig
-from orchestrator.models.errors import ModelFailure, ModelUnreachable
+from orchestrator.models.errors import BudgetExhausted, ModelFailure, ModelUnreachable
 from orchestrator.models.heuristic import HeuristicClient
+from orchestrator.models.ledger import SpendLedger
 from orchestrator.sandbox.base import SandboxFailure, SandboxLimits
 from tests.support.crafter_parts import PATIENT, ROOT, SCAFFOLD, CrafterStage, RecordingClient
 from tests.support.episode_parts import partial_of
@@ -41,8 +50,16 @@ def plan(
     seed: int = 7,
     steps: int = STEPS,
     limits: SandboxLimits = PATIENT,
+    night: str = "",
 ) -> EpisodeJob:
-    planner = EpisodePlanner.make(config or Config(), artifacts, "crafter", steps=steps)
+    planner = EpisodePlanner.make(
+        config or Config(),
+        artifacts,
+        "crafter",
+        steps=steps,
+        night=night,
+        started_at=time.time() if night else None,
+    )
     (job,) = planner.jobs(scaffold, TREE, [seed])
     return job.model_copy(update={"spec": job.spec.model_copy(update={"limits": limits})})
 
@@ -276,6 +293,68 @@ def test_an_episode_that_broke_off_goes_on_and_pays_only_for_the_rest(
     played, _ = crafter.play(SCAFFOLD, seed=7, steps=steps)
     assert result.digest == played.digest
     assert list(artifacts.glob("journal/*")) == []
+
+
+def kept_answers(job: EpisodeJob) -> Path:
+    return job.artifacts / "journal" / f"{job.spec.key}.jsonl"
+
+
+def test_answers_left_by_a_kill_behind_the_result_are_deleted(artifacts: Path) -> None:
+    job, other = plan(artifacts, steps=5), plan(artifacts, steps=5, seed=8)
+    result = run_job(job)
+    for one in (job, other):
+        kept_answers(one).parent.mkdir(exist_ok=True)
+        kept_answers(one).write_text("{}\n")
+    assert run_job(job) == result
+    assert not kept_answers(job).exists()
+    assert stored_result(other) is None
+    assert kept_answers(other).exists(), "that episode has no result yet"
+
+
+# --- who pays ---------------------------------------------------------------------------------
+
+PAID = {"price_input": 1, "price_output": 1}
+
+
+@pytest.mark.parametrize(("night", "account"), [("", OUTSIDE_NIGHTS), ("n1", "n1")])
+def test_paid_calls_are_entered_inside_a_night_and_outside(
+    artifacts: Path, openai_server: OpenAIServer, night: str, account: str
+) -> None:
+    config = openai(openai_server.url, **PAID).model_copy(
+        update={"budget": BudgetConfig(money_usd=Decimal(5), hours=1)}
+    )
+    openai_server.play(*[heuristic] * 100)
+    result = run_job(plan(artifacts, config=config, steps=2, night=night))
+    totals = SpendLedger(artifacts / "ledger.db").totals(account)
+    calls = result.usage["action"]["calls"]
+    assert totals.calls == calls == len(openai_server.bodies)
+    assert totals.tokens == calls * (11 + 7)
+    assert totals.money_usd == int(calls) * Decimal(18) / 1_000_000
+
+
+@pytest.mark.parametrize("night", ["", "n1"])
+@pytest.mark.parametrize("budget", [{"money_usd": Decimal("0.000001")}, {"tokens": 10}])
+def test_the_budget_binds_inside_a_night_and_outside(
+    artifacts: Path, openai_server: OpenAIServer, night: str, budget: dict[str, Any]
+) -> None:
+    config = openai(openai_server.url, **PAID).model_copy(update={"budget": BudgetConfig(**budget)})
+    with pytest.raises(BudgetExhausted):
+        run_job(plan(artifacts, config=config, steps=2, night=night))
+    assert openai_server.bodies == []
+
+
+def test_a_remote_model_is_counted_even_without_price_and_limit(
+    artifacts: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.play(*[heuristic] * 100)
+    result = run_job(plan(artifacts, config=openai(openai_server.url), steps=2))
+    totals = SpendLedger(artifacts / "ledger.db").totals(OUTSIDE_NIGHTS)
+    assert (totals.calls, totals.tokens) == (result.usage["action"]["calls"], result.tokens)
+
+
+def test_a_model_that_costs_nothing_here_leaves_no_ledger(artifacts: Path) -> None:
+    run_job(plan(artifacts, steps=2))
+    assert not (artifacts / "ledger.db").exists()
 
 
 def test_a_sandbox_that_does_not_come_up_makes_the_episode_missing(artifacts: Path) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents.manifest import Budgets
+from agents.memory.base import MemoryResult
+from agents.memory.files import FilesBackend
+from agents.messages import FromSandbox
 from orchestrator.episodes.trajectory import Trajectory
 from orchestrator.models.base import Message
 from orchestrator.models.errors import BudgetExhausted, ModelTimeout
 from orchestrator.sandbox.base import SandboxFailure, SandboxLimits
+from orchestrator.sandbox.process import ProcessSandbox, ProcessSession
 from tests.support.episode_parts import WALK_RIGHT, Stage, by_phase, partial_of
 
 UPSERT = """
@@ -315,7 +321,7 @@ def at_step_two(line: str) -> str:
     [
         ("1 / 0", "scaffold_fault", "failed at hooks.py:6: ZeroDivisionError"),
         ("os._exit(4)", "scaffold_exit", "exit status 4"),
-        ("time.sleep(1000)", "scaffold_timeout", "did not answer within 0.5 s"),
+        ("time.sleep(1000)", "scaffold_timeout", "did not answer within 0."),
         ("os.write(3, b'nonsense\\n')", "scaffold_protocol", "broke the protocol"),
         (
             'os.write(3, b\'{"type":"command","ok":true,"text":""}\\n\')',
@@ -338,7 +344,8 @@ def at_step_two(line: str) -> str:
 def test_a_scaffold_that_breaks_keeps_the_score_it_had(
     stage: Stage, line: str, outcome: str, says: str
 ) -> None:
-    limits = SandboxLimits(start_seconds=20, reply_seconds=0.5, step_seconds=10)
+    seconds = 0.5 if outcome == "scaffold_timeout" else 10
+    limits = SandboxLimits(start_seconds=20, step_seconds=seconds)
     show = stage.play(steps=5, hooks=at_step_two(line), limits=limits)
     assert show.played.outcome == outcome
     assert says in str(show.played.details["fault"])
@@ -350,11 +357,66 @@ def test_a_scaffold_that_breaks_keeps_the_score_it_had(
 
 
 def test_many_short_answers_may_not_add_up_to_a_long_step(stage: Stage) -> None:
-    limits = SandboxLimits(start_seconds=20, reply_seconds=5, step_seconds=0.4)
+    limits = SandboxLimits(start_seconds=20, step_seconds=0.4)
     hooks = at_step_two("[(time.sleep(0.05), context.memory.files()) for _ in range(1000)]")
     show = stage.play(steps=5, hooks=hooks, limits=limits)
     assert show.played.outcome == "scaffold_timeout"
     assert show.played.steps == 2
+
+
+class SlowMemory(FilesBackend):
+    """A memory whose every access takes the host a while."""
+
+    def run(self, operation: str, arguments: Sequence[str]) -> MemoryResult:
+        end = time.monotonic() + 0.1
+        while time.monotonic() < end:
+            pass
+        return super().run(operation, arguments)
+
+
+@pytest.mark.parametrize("limit", ["step", "whole episode"])
+def test_what_the_host_takes_for_memory_is_the_scaffolds_time(stage: Stage, limit: str) -> None:
+    seconds = {"step": {"step_seconds": 2.0}, "whole episode": {"episode_seconds": 2.0}}
+    limits = SandboxLimits(start_seconds=20, **{"step_seconds": 60.0, **seconds[limit]})
+    hooks = at_step_two("[context.memory.files() for _ in range(1000)]")
+    show = stage.play(steps=5, hooks=hooks, limits=limits, memory=SlowMemory())
+    assert show.played.outcome == "scaffold_timeout"
+    assert show.played.steps == 2
+
+
+def test_an_own_commands_memory_requests_are_its_time_too(stage: Stage) -> None:
+    own = UPSERT.replace(
+        "return context.memory.lines(file)[-1]",
+        "return str([context.memory.files() for _ in range(1000)])",
+    )
+    show = stage.play(
+        ["<|LATEST|>notes<|END|>"],
+        steps=1,
+        hooks=own,
+        limits=SandboxLimits(start_seconds=20, step_seconds=2),
+        memory=SlowMemory(),
+    )
+    assert show.played.outcome == "scaffold_timeout"
+
+
+def test_a_longer_step_may_take_longer_for_one_message(stage: Stage) -> None:
+    """There is one deadline: no smaller one for a single message stands behind it."""
+    asked: list[float] = []
+
+    class Watched(ProcessSession):
+        def receive(self, seconds: float) -> FromSandbox:
+            asked.append(seconds)
+            return super().receive(seconds)
+
+    class Sandbox(ProcessSandbox):
+        def start(self, scaffold: Path, limits: SandboxLimits) -> ProcessSession:
+            session = super().start(scaffold, limits)
+            session.__class__ = Watched
+            return session
+
+    limits = SandboxLimits(start_seconds=20, step_seconds=500)
+    stage.play(steps=1, limits=limits, sandbox=Sandbox(stage.bundles))
+    assert max(asked) > 400
 
 
 def test_turns_of_a_step_that_was_not_finished_are_kept(stage: Stage) -> None:

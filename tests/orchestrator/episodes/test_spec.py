@@ -14,6 +14,7 @@ from orchestrator.episodes import spec as spec_module
 from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.episodes.spec import EpisodeSpec
 from orchestrator.models.config import ModelConfig
+from orchestrator.sandbox.base import SandboxLimits
 from tests.support.crafter_parts import SCAFFOLD
 from tests.support.episode_parts import make_spec
 
@@ -30,6 +31,7 @@ def test_every_field_changes_the_key() -> None:
         "steps": 4,
         "tree": "1" * 40,
         "budgets": Budgets(log_turns=4),
+        "limits": SandboxLimits(step_seconds=11),
         "models": {"action": "scripted", "memory": "scripted"},
         "agent": "other",
         "harness": "other",
@@ -85,7 +87,16 @@ def test_any_change_of_the_host_code_that_decides_makes_other_keys(
         path.write_text(path.read_text() + "\n# changed\n")
         found.add(fresh())
     assert len(found) == 1 + len(copies)
-    for needed in ("grammar", "files", "player", "turns", "metrics", "trajectory"):
+    for needed in (
+        "grammar",
+        "memory.base",
+        "files",
+        "process",
+        "player",
+        "turns",
+        "metrics",
+        "trajectory",
+    ):
         assert any(name.endswith(f".{needed}") for name in copies)
 
 
@@ -138,11 +149,9 @@ def test_limits_of_the_night_and_the_sandbox_reach_the_job(tmp_path: Path) -> No
     config = Config.model_validate(
         {"budget": {"tokens": 100, "hours": 2}, "ceilings": {"memory_mb": 128, "step_seconds": 3}}
     )
-    outside = EpisodePlanner.make(config, tmp_path, "crafter", steps=5)
     inside = EpisodePlanner.make(config, tmp_path, "crafter", steps=5, night="n1", started_at=1.0)
-    assert outside.jobs(SCAFFOLD, TREE, [1])[0].limits is None
     job = inside.jobs(SCAFFOLD, TREE, [1])[0]
     assert job.limits is not None
     assert (job.limits.tokens, job.limits.hours) == (100, 2)
-    assert job.sandbox_limits.memory_bytes == 128 << 20
-    assert job.sandbox_limits.step_seconds == 3
+    assert job.spec.limits.memory_bytes == 128 << 20
+    assert job.spec.limits.step_seconds == 3

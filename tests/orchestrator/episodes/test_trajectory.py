@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,19 @@ def test_the_end_tells_how_it_went(stage: Stage) -> None:
     trajectory = Trajectory(show.path)
     list(trajectory.steps())
     assert trajectory.text(end["last_observation"]) == "You are in room 6."
+
+
+def test_texts_are_known_without_being_kept(tmp_path: Path) -> None:
+    writer = TrajectoryWriter(tmp_path / "t.zst", {})
+    tracemalloc.start()
+    try:
+        numbers = [writer.text(f"{number} " * 10_000) for number in range(200)]
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert numbers == list(range(200))
+    assert writer.text("7 " * 10_000) == 7
+    assert used < 1_000_000  # the texts are more than seven million characters
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)

@@ -20,6 +20,7 @@ from agents.messages import (
     TurnReply,
     TurnRequest,
 )
+from orchestrator.episodes import turns
 from orchestrator.episodes.trajectory import TrajectoryWriter
 from orchestrator.episodes.turns import RESULT_LIMIT, TurnServer
 from orchestrator.models.base import Completion, Message, Usage
@@ -556,3 +557,21 @@ def test_what_hooks_write_is_recorded_and_is_no_choice_of_the_model(tmp_path: Pa
     table.memory("ADD", "notes", "by code")
     assert [one["operation"] for one in table.server.step.hooks] == ["ADD"]
     assert table.commands == []
+
+
+@pytest.mark.parametrize("where", ["one step", "the episode"])
+def test_what_hooks_write_has_an_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    name = "HOOK_CHARACTERS_PER_" + where.split()[1].upper()
+    monkeypatch.setattr(turns, name, 30)
+    table = Table(tmp_path)
+    table.memory("PUT", "notes", "x" * 10)  # 15 characters with the name
+    table.memory("TEXT", "notes")  # reading costs nothing
+    table.memory("PUT", "notes", "y" * 10)
+    table.server.begin_step(2)
+    if where == "one step":
+        table.memory("PUT", "notes", "z" * 25)  # a new step: 30 again
+    with pytest.raises(ScaffoldFailure, match=f"over 30 characters to memory in {where}") as error:
+        table.memory("ADD", "notes", "")
+    assert error.value.kind == "protocol"

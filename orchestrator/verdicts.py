@@ -1,0 +1,56 @@
+"""Between the gate and the night: the rule as configured, scores in percent, commit trailers."""
+
+from __future__ import annotations
+
+from orchestrator.config import Config
+from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.gate.protocol import AcceptanceRule
+from orchestrator.gate.rules import rule_from_name
+from orchestrator.night_record import Round
+from orchestrator.scaffolds.revision import Verdict as CommitVerdict
+
+
+def percent(played: EpisodeResult | MissingEpisode) -> float | None:
+    """Progression in percent; ``None`` for a missing episode."""
+    return 100 * played.progression if isinstance(played, EpisodeResult) else None
+
+
+def make_rule(config: Config) -> AcceptanceRule:
+    """The configured acceptance rule on the configured numbers of seeds."""
+    gate, banks = config.gate, config.banks
+    if gate.rule == "strict-mean":
+        return rule_from_name(gate.rule, screen_pairs=banks.screen)
+    return rule_from_name(
+        gate.rule,
+        screen_pairs=banks.screen,
+        screen_alpha=gate.screen_alpha,
+        confirm_pairs=banks.confirm,
+        confirm_alpha=gate.confirm_alpha,
+        futility_pairs=banks.screen // 2,
+    )
+
+
+def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
+    """A round's verdict as the commit's trailers say it."""
+    verdict = entry.verdict
+    if verdict is None:
+        return CommitVerdict(word="refused", notes=(entry.reason,), mlflow_run=entry.mlflow_run)
+    interval = None
+    if verdict.low is not None and verdict.high is not None:
+        interval = (verdict.low, verdict.high)
+    return CommitVerdict(
+        word=verdict.decision,
+        effect=verdict.effect,
+        interval=interval,
+        p=verdict.p,
+        pairs=verdict.pairs,
+        bank_slices=verdict.slices,
+        episodes=verdict.episodes,
+        tokens=verdict.tokens,
+        cost=verdict.money_usd,
+        hours=verdict.hours,
+        models=models,
+        trajectories=tuple(key[:12] for key in entry.episodes),
+        mlflow_run=entry.mlflow_run,
+        notes=(verdict.reason, *entry.notes),
+    )
