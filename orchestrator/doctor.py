@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import difflib
 import platform
+import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+import openai
+from pydantic import BaseModel, ConfigDict, SecretStr
 
 from envs.determinism import check_determinism
+from envs.errors import EnvironmentFault
 from orchestrator.config import FILE
 from orchestrator.errors import SlowwaveError
 from orchestrator.models.config import ModelConfig
+from orchestrator.models.errors import MissingKey, ModelFailure
+from orchestrator.models.openai_client import is_loopback
+from orchestrator.models.openai_errors import ErrorTranslator
 from orchestrator.sandbox import make_sandbox
 from orchestrator.sandbox.base import SandboxLimits
+from orchestrator.scaffolds.reader import OLDEST_GIT
 from orchestrator.workspace import Workspace, seed_scaffolds
 
 ROOM_GB = 2.0
+ANSWER_S = 5.0
+"""How long a model's server may take to say what it serves."""
+
 PACKAGES = ("crafter", "mlflow", "openai", "prefect", "pydantic", "scipy", "zstandard")
 
 
@@ -68,18 +81,40 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    found = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
-    return Check(name="packages", ok=True, found=found)
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    return Check(
+        name="packages",
+        ok=not missing,
+        found=f"not installed: {', '.join(missing)}" if missing else ", ".join(found),
+        mend=f"Install what is missing: pip install {' '.join(missing)}",
+    )
 
 
 def _git() -> Check:
     path = shutil.which("git")
+    said = _said_by(path, "--version") if path else "not found"
+    version = re.match(r"git version (\d+)\.(\d+)", said)
+    oldest = ".".join(map(str, OLDEST_GIT))
     return Check(
         name="git",
-        ok=path is not None,
-        found=path or "not found",
-        mend="Install git 2.32 or newer.",
+        ok=version is not None and (int(version[1]), int(version[2])) >= OLDEST_GIT,
+        found=f"{said} at {path}" if path else said,
+        mend=f"Install git {oldest} or newer.",
     )
+
+
+def _said_by(*command: str) -> str:
+    """The first line a program prints, or why there is none."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError) as error:
+        return f"does not run ({type(error).__name__})"
+    return (done.stdout.strip().splitlines() or ["says nothing"])[0]
 
 
 def _room(root: Path) -> Check:
@@ -109,9 +144,13 @@ def _workspace(workspace: Workspace) -> Check:
 
 
 def _seeds() -> Check:
-    check = check_determinism("crafter-v1")
+    name = "seeds of crafter-v1"
+    try:
+        check = check_determinism("crafter-v1")
+    except EnvironmentFault as error:
+        return Check(name=name, ok=False, found=error.message, mend=error.mend or "")
     return Check(
-        name="seeds of crafter-v1",
+        name=name,
         ok=check.ok,
         found=check.sentence,
         mend="Install the versions in constraints.txt.",
@@ -130,17 +169,94 @@ def _sandbox(workspace: Workspace) -> Check:
 
 def _models(workspace: Workspace) -> Iterator[Check]:
     for role, model in workspace.config.models.items():
-        yield _attempt(f"model for {role}", _model_found(model))
-
-
-def _model_found(model: ModelConfig) -> Callable[[], str]:
-    def look() -> str:
+        name = f"model for {role}"
         if model.provider == "heuristic":
-            return "heuristic: no language model, no key needed"
-        model.api_key()
-        return f"{model.provider}: {model.model} at {model.url}"
+            found = "heuristic: no language model, no key needed"
+            yield Check(name=name, ok=True, found=found)
+        else:
+            yield _server(name, model)
 
-    return look
+
+def _server(name: str, model: ModelConfig) -> Check:
+    """Ask a model's server what it serves: that costs nothing, and tells address and key."""
+    try:
+        known = served_models(model)
+    except SlowwaveError as error:
+        mend = error.mend or ""
+        if isinstance(error, ModelFailure):  # whose own mend speaks of a call tried again
+            mend = "Check that the server runs and that base_url, usually ending in /v1, is right."
+        return Check(name=name, ok=False, found=error.message, mend=mend)
+    wanted = model.model or ""
+    if known is None:
+        found = f"{model.url} answers, and does not list its models; {wanted} was not asked"
+    elif wanted in known:
+        found = f"{wanted} at {model.url}"
+    else:
+        near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
+        listed = ", ".join(known[:20]) or "none"
+        return Check(
+            name=name,
+            ok=False,
+            found=f"{model.url} answers, and does not list {wanted}",
+            mend=(f"Did you mean {near[0]}? " if near else "") + f"It lists: {listed}.",
+            needed=False,  # some servers know a model by more names than they list
+        )
+    return Check(name=name, ok=True, found=found)
+
+
+def served_models(model: ModelConfig) -> list[str] | None:
+    """The names of the models that a server lists; ``None`` if it answers without a list.
+
+    Raises:
+        MissingKey: The key is not there, cannot be one, or is not accepted.
+        ModelFailure: The server cannot be reached, or fails.
+    """
+    key = model.api_key()
+    secret = key.get_secret_value() if key else "none"
+    if not (secret.isascii() and secret.isprintable()):  # else the transport's error quotes it
+        raise MissingKey(
+            f"What is in {model.api_key_env} is no key: it holds characters that none can have.",
+            mend=f"Set {model.api_key_env} again.",
+            variable=model.api_key_env or "",
+        )
+    try:
+        names = _listed(model, secret)
+    except openai.NotFoundError:
+        return None
+    except Exception as error:
+        failure = _translated(model, key, error)
+        if failure is None:
+            raise
+    else:
+        return names
+    raise failure  # outside the handler: what is chained would carry the request and its key
+
+
+def _listed(model: ModelConfig, secret: str) -> list[str] | None:
+    headers: dict[str, Any] = {"Authorization": f"Bearer {secret}"}
+    if model.base_url is not None:
+        headers |= {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+    transport = openai.DefaultHttpxClient(timeout=ANSWER_S, trust_env=not is_loopback(model.url))
+    with openai.OpenAI(
+        api_key=secret,
+        base_url=model.url,
+        default_headers=headers,
+        max_retries=0,
+        timeout=ANSWER_S,
+        http_client=transport,
+    ) as sdk:
+        page: Any = sdk.models.list()
+    data = getattr(page, "data", None)
+    if not isinstance(data, list):
+        return None
+    return sorted(str(getattr(one, "id", "")) for one in data)
+
+
+def _translated(
+    model: ModelConfig, key: SecretStr | None, error: Exception
+) -> SlowwaveError | None:
+    patient = model.model_copy(update={"timeout_s": ANSWER_S})
+    return ErrorTranslator(patient, key).translate(error)
 
 
 def _attempt(name: str, look: Callable[[], str]) -> Check:

@@ -259,8 +259,6 @@ def _scaffold(place: Workspace, environment: str, given: str | None) -> tuple[Pa
         try:
             revision = place.scaffolds.revision(given or environment.partition("-v")[0])
             exported = place.scaffolds.export(revision.tree, exports)
-            _check(exported, environment, revision.name)
-            return exported, revision.tree
         except StoreError:
             if given is not None:
                 raise UsageError(
@@ -268,6 +266,9 @@ def _scaffold(place: Workspace, environment: str, given: str | None) -> tuple[Pa
                     mend="Give a folder with a scaffold.toml, or a name that `slowwave log` shows.",
                 ) from None
             folder = seed_scaffolds() / environment.partition("-v")[0]
+        else:
+            _check(exported, environment, revision.name)
+            return exported, revision.tree
     _check(folder, environment, str(folder))
     files = read_folder(folder)
     return export_files(files, exports), hash_tree(files)

@@ -197,7 +197,7 @@ class OpenAIClient:
             timeout=timeout,
             http_client=openai.DefaultAsyncHttpxClient(
                 timeout=timeout,
-                trust_env=not _is_loopback(self._config.url),
+                trust_env=not is_loopback(self._config.url),
                 verify=_tls(self._config.url),
             ),
         )
@@ -220,7 +220,7 @@ def _tls(url: str) -> ssl.SSLContext | bool:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # trusts nobody, should a redirect lead to TLS
 
 
-def _is_loopback(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     """Whether the server is on this machine, where no proxy of the environment can lead."""
     host = urlsplit(url).hostname or ""
     if host == "localhost":

@@ -87,9 +87,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         check_scaffold_folder(tmp_path / "nowhere")
 
 
-def test_a_smoke_episode_that_is_missing_is_nobodys_fault(
-    candidate: Path, artifacts: Path
-) -> None:
+def test_a_smoke_episode_that_is_missing_is_nobodys_fault(candidate: Path, artifacts: Path) -> None:
     missing = MissingEpisode(key="k", seed=7, error="ModelTimeout", message="The server is slow.")
     with pytest.raises(Outage, match="The server is slow"):
         refusal_of(candidate, lambda: missing, artifacts, CEILING)

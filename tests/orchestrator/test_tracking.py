@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -67,11 +69,11 @@ def test_a_store_that_goes_away_under_way_stops_the_night_to_be_run_again(tmp_pa
         for table in ("metrics", "latest_metrics", "params", "runs"):
             database.execute(f"ALTER TABLE {table} RENAME TO gone_{table}")
     database.close()
-    calls = [
-        lambda: tracker.night("n1", {}),
-        lambda: tracker.metrics(night, {"delta": 1.0}),
-        lambda: tracker.candidate(night, "n1", 1, parameters={}, metrics={}, texts={}),
-        lambda: tracker.finish(night, {}),
+    calls: list[Callable[[], object]] = [
+        partial(tracker.night, "n1", {}),
+        partial(tracker.metrics, night, {"delta": 1.0}),
+        partial(tracker.candidate, night, "n1", 1, parameters={}, metrics={}, texts={}),
+        partial(tracker.finish, night, {}),
     ]
     for call in calls:
         with pytest.raises(TrackingError, match="run the command again") as error:

@@ -159,6 +159,61 @@ class TestWrongInput:
     def test_not_a_model(self, shell: Shell) -> None:
         assert "'gpt' is no model" in shell.sentence("play", "crafter", "--model", "gpt")
 
+    def test_no_sandbox_of_that_kind(self, shell: Shell) -> None:
+        said = shell.sentence("play", "crafter", "--sandbox", "docker")
+        assert "There is no sandbox 'docker'. Use one of: process." in said
+
+    @pytest.mark.parametrize("url", ["foo", "ftp://x/v1", "http://[x"])
+    def test_no_address(self, shell: Shell, url: str) -> None:
+        said = shell.sentence("play", "crafter", "--model", "openai:x", "--base-url", url)
+        assert "--base-url is not a" in said
+        assert "Write it as http://127.0.0.1:8000/v1." in said
+
+    @pytest.mark.parametrize("model", [[], ["--model", "heuristic"]])
+    @pytest.mark.parametrize("option", ["--base-url", "--api-key-env"])
+    def test_an_address_without_a_model(self, shell: Shell, option: str, model: list[str]) -> None:
+        said = shell.sentence("eval", "crafter", option, "http://127.0.0.1:1/v1", *model)
+        assert f"{option} says nothing without a model" in said
+        assert "Add --model openai:NAME" in said
+
+    def test_a_key_in_place_of_its_name_is_not_shown(self, shell: Shell) -> None:
+        key = "sk-" + "a1" * 12
+        said = shell.sentence("play", "crafter", "--model", "openai:x", "--api-key-env", key)
+        assert "--api-key-env is the NAME of an environment variable" in said
+        assert key not in said
+
+    def test_a_scaffold_for_another_environment(self, shell: Shell, tmp_path: Path) -> None:
+        folder = tmp_path / "mine"
+        shutil.copytree(seed_scaffolds() / "crafter", folder)
+        manifest = folder / "scaffold.toml"
+        text = manifest.read_text()
+        manifest.write_text(text.replace('environment = "crafter"', 'environment = "maze"'))
+        said = shell.sentence("play", "crafter", "--scaffold", str(folder))
+        assert "is for the environment 'maze', not for crafter-v1." in said
+
+    @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+    def test_no_finite_effect(self, shell: Shell, value: str) -> None:
+        said = shell.sentence("gate", "simulate", f"--effect={value}", "--nights", "1")
+        assert f"'--effect': {value} is no finite number" in said
+
+    @pytest.mark.parametrize("option", ["--noise", "--shared"])
+    def test_no_finite_spread(self, shell: Shell, option: str) -> None:
+        for value in ("nan", "inf"):
+            said = shell.sentence("gate", "simulate", option, value, "--nights", "1")
+            assert f"Invalid value for '{option}'" in said
+        assert "no finite number" in shell.sentence("gate", "power", "--sd", "inf")
+
+    def test_more_seeds_than_a_bank_holds(self, shell: Shell, lab: Workspace) -> None:
+        said = shell.sentence("gate", "calibrate", "--seeds", "5000", "-w", str(lab.root))
+        assert "'--seeds'" in said
+        assert "4096" in said
+
+    def test_a_root_seed_out_of_range_writes_nothing(self, shell: Shell, tmp_path: Path) -> None:
+        said = shell.sentence("init", "big", "--root-seed", "99999999999999999999")
+        assert "99999999999999999999 is no root seed." in said
+        assert "9223372036854775807" in said
+        assert not (tmp_path / "big").exists()
+
     @pytest.mark.parametrize("seeds", ["", "a", "5-1", "1-", "-3", "1,,2", "99999999999"])
     def test_no_list_of_seeds(self, shell: Shell, seeds: str) -> None:
         assert "no list of seeds" in shell.sentence("eval", "crafter", f"--seeds={seeds}")

@@ -376,8 +376,8 @@ class SlowMemory(FilesBackend):
 
 @pytest.mark.parametrize("limit", ["step", "whole episode"])
 def test_what_the_host_takes_for_memory_is_the_scaffolds_time(stage: Stage, limit: str) -> None:
-    seconds = {"step": {"step_seconds": 2.0}, "whole episode": {"episode_seconds": 2.0}}
-    limits = SandboxLimits(start_seconds=20, **{"step_seconds": 60.0, **seconds[limit]})
+    step, episode = (2.0, 600.0) if limit == "step" else (60.0, 2.0)
+    limits = SandboxLimits(start_seconds=20, step_seconds=step, episode_seconds=episode)
     hooks = at_step_two("[context.memory.files() for _ in range(1000)]")
     show = stage.play(steps=5, hooks=hooks, limits=limits, memory=SlowMemory())
     assert show.played.outcome == "scaffold_timeout"

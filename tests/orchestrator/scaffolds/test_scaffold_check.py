@@ -20,6 +20,8 @@ from orchestrator.scaffolds.names import MAX_FILE_BYTES
 from orchestrator.scaffolds.store import ScaffoldStore
 from tests.support.scaffold_samples import SEED, git, write_folder
 
+SOUND = {**SEED, "prompts/plan.j2": b"Plan.\n", "prompts/system.j2": b"Rules.\n"}
+
 
 def faults_of(**files: bytes | str) -> list[str]:
     """Faults of the sample scaffold with files replaced; `__` is a slash, `_dot_` a dot."""
@@ -29,7 +31,7 @@ def faults_of(**files: bytes | str) -> list[str]:
         else text
         for name, text in files.items()
     }
-    return [str(fault) for fault in check_scaffold({**SEED, **changed})]
+    return [str(fault) for fault in check_scaffold({**SOUND, **changed})]
 
 
 def python(source: str) -> list[str]:
@@ -37,7 +39,7 @@ def python(source: str) -> list[str]:
 
 
 def test_the_sample_and_the_shipped_scaffolds_are_sound() -> None:
-    assert check_scaffold(SEED) == []
+    assert check_scaffold(SOUND) == []
     shipped = Path(__file__).parents[3] / "scaffolds"
     for folder in sorted(shipped.glob("*/scaffold.toml")):
         assert check_folder(folder.parent) == []
@@ -49,7 +51,7 @@ def test_the_sample_and_the_shipped_scaffolds_are_sound() -> None:
         "setup.cfg",
         "prompts/deep/log.j2",
         "prompts/log.py",
-        "memory/notes.py",
+        "memory/tools.py",
         "memory/index.json",
         "lib/tools.py",
         "hooks.pyx",
@@ -59,27 +61,45 @@ def test_the_sample_and_the_shipped_scaffolds_are_sound() -> None:
     ],
 )
 def test_only_the_files_of_a_scaffold_are_allowed(path: str) -> None:
-    (fault,) = check_scaffold({**SEED, path: b""})
+    (fault,) = check_scaffold({**SOUND, path: b""})
     assert (fault.file, fault.line) == (path, None)
     assert fault.message == "has no place in a scaffold"
     assert "prompts/*.j2" in fault.mend
 
 
 def test_paths_that_climb_are_faults() -> None:
-    (fault,) = check_scaffold({**SEED, "../x.py": b""})
+    (fault,) = check_scaffold({**SOUND, "../x.py": b""})
     assert fault.message.startswith("'../x.py' is not a file path")
 
 
 def test_a_manifest_is_needed() -> None:
-    faults = check_scaffold({"README.md": b""})
+    files = {path: data for path, data in SOUND.items() if path != "scaffold.toml"}
+    faults = check_scaffold(files)
     assert [(f.file, f.message) for f in faults] == [("scaffold.toml", "is missing")]
 
 
+@pytest.mark.parametrize("prompt", ["system", "log", "plan"])
+def test_every_prompt_is_needed(prompt: str) -> None:
+    path = f"prompts/{prompt}.j2"
+    files = {name: data for name, data in SOUND.items() if name != path}
+    (fault,) = check_scaffold(files)
+    assert str(fault) == f"{path}: is missing. Add it: the agent cannot play without this prompt."
+
+
+def test_a_prompt_that_cannot_be_read_is_not_called_missing(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path / "a", SOUND)
+    (folder / "prompts" / "plan.j2").unlink()
+    (folder / "prompts" / "plan.j2").symlink_to("/etc/hostname")
+    assert [(f.file, f.message) for f in check_folder(folder)] == [
+        ("prompts/plan.j2", "is a symbolic link")
+    ]
+
+
 def test_sizes() -> None:
-    (fault,) = check_scaffold({**SEED, "README.md": b"x" * (MAX_FILE_BYTES + 1)})
+    (fault,) = check_scaffold({**SOUND, "README.md": b"x" * (MAX_FILE_BYTES + 1)})
     assert str(fault) == "README.md: is 262,145 bytes long. Keep each file under 262,144 bytes."
     many = {f"memory/m{n}.md": b"" for n in range(200)}
-    assert check_scaffold({**SEED, **many})[0].message == "The scaffold has 205 files"
+    assert check_scaffold({**SOUND, **many})[0].message == "The scaffold has 207 files"
 
 
 @pytest.mark.parametrize(
@@ -108,10 +128,10 @@ def test_the_manifests_schema_is_checked_by_whoever_knows_it() -> None:
         seen.append(text)
         return [Fault("scaffold.toml", 2, "has no budgets", "Add [budgets].")]
 
-    (fault,) = check_scaffold(SEED, validate_manifest=validate)
+    (fault,) = check_scaffold(SOUND, validate_manifest=validate)
     assert str(fault) == "scaffold.toml:2: has no budgets. Add [budgets]."
-    check_scaffold({**SEED, "scaffold.toml": b"="}, validate_manifest=validate)
-    assert seen == [SEED["scaffold.toml"].decode()]
+    check_scaffold({**SOUND, "scaffold.toml": b"="}, validate_manifest=validate)
+    assert seen == [SOUND["scaffold.toml"].decode()]
 
 
 @pytest.mark.parametrize(
@@ -220,7 +240,7 @@ def test_ways_around_the_list(source: str, message: str) -> None:
 
 @pytest.mark.parametrize("name", ["json", "os", "agents", "jinja2"])
 def test_a_module_may_not_hide_another(name: str) -> None:
-    (fault,) = check_scaffold({**SEED, f"{name}.py": b""})
+    (fault,) = check_scaffold({**SOUND, f"{name}.py": b""})
     assert str(fault) == f"{name}.py: hides the module {name}. Give the file another name."
 
 
@@ -249,12 +269,12 @@ def test_prompts(prompt: str, expected: str) -> None:
 
 
 def test_filters_of_the_host_can_be_declared() -> None:
-    files = {**SEED, "prompts/log.j2": b"{{ x|shout|upper }}"}
+    files = {**SOUND, "prompts/log.j2": b"{{ x|shout|upper }}"}
     assert check_scaffold(files, filters=["shout"]) == []
 
 
 def test_a_folder_with_links_and_executables(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "a", {**SEED, "__pycache__/hooks.pyc": b"\xff"})
+    folder = write_folder(tmp_path / "a", {**SOUND, "__pycache__/hooks.pyc": b"\xff"})
     assert check_folder(folder) == []
     (folder / "hooks.py").chmod(0o755)
     (folder / "memory" / "secret.md").symlink_to("/etc/hostname")
@@ -267,7 +287,11 @@ def test_a_folder_with_links_and_executables(tmp_path: Path) -> None:
 
 
 def test_a_revision_that_a_person_committed(store: ScaffoldStore) -> None:
-    assert check_tree(store, "crafter") == []
+    assert [fault.file for fault in check_tree(store, "crafter")] == [
+        "prompts/plan.j2",
+        "prompts/system.j2",
+    ]
+    write_folder(store.path, SOUND)
     (store.path / "memory" / "secret.md").symlink_to("/etc/hostname")
     (store.path / "hooks.py").chmod(0o755)
     write_folder(store.path, {"README.md": b"x" * 300_000, "logo.png": b"\x89PNG"})
