@@ -53,7 +53,9 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         code = _fail("Stopped.", "Run the same command again; it goes on where it stopped.", 130)
     except CommandLineProblem as error:
-        code = _fail(_words(error), "Add --help for what there is.", 2)
+        words = _words(error)
+        # Without words it is the help that was shown, because nothing was asked for.
+        code = _fail(words, "Add --help for what there is.", 2) if words else 2
     except BrokenPipeError:
         code = 0
     except OSError as error:
@@ -66,7 +68,7 @@ def main() -> None:
 def _words(problem: BaseException) -> str:
     """What is wrong with a command line, as a sentence."""
     words = str(getattr(problem, "format_message", lambda: problem)()).strip()
-    return words if words.endswith((".", "?", ")")) else f"{words}."
+    return words if not words or words.endswith((".", "?", ")")) else f"{words}."
 
 
 def _refused_by_system(error: OSError) -> int:

@@ -65,7 +65,7 @@ def show(
         return
     _print_revision(found)
     if changed:
-        screen.print(Syntax(changed, "diff", background_color="default"))
+        screen.print(Syntax(changed, "diff", background_color="default", word_wrap=True))
 
 
 def diff(
@@ -84,7 +84,7 @@ def diff(
     if json:
         print_json({"older": left.as_dict(), "newer": right.as_dict(), "diff": text})
     else:
-        screen.print(Syntax(text, "diff", background_color="default"))
+        screen.print(Syntax(text, "diff", background_color="default", word_wrap=True))
 
 
 def revert(

@@ -225,6 +225,12 @@ class TestWrongInput:
     def test_unknown_option(self, shell: Shell) -> None:
         assert "--sead" in shell.sentence("play", "crafter", "--sead", "3")
 
+    def test_nothing_asked_for_shows_the_help_and_no_error(self, shell: Shell) -> None:
+        status, out, err = shell()
+        assert status == 2
+        assert "Usage: slowwave" in " ".join(out.split())
+        assert "Error" not in err
+
     def test_unknown_lineage_and_revision(self, shell: Shell, lab: Workspace) -> None:
         where = ("-w", str(lab.root))
         assert "crafter" in shell.sentence("log", "craftr", *where, status=1)
