@@ -119,7 +119,7 @@ def test_a_scaffold_that_takes_memory_from_the_model_is_refused(artifacts: Path)
     folder = ROOT / "scaffolds" / "no-memory"
     refusal = refusal_of(folder, smoke(folder, artifacts), artifacts, CEILING)
     assert refusal == (
-        "In the smoke episode the model chose no memory command: they must stay its own."
+        "The model chose no memory command in any episode: they must stay its own."
     )
 
 
