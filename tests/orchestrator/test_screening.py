@@ -118,9 +118,7 @@ def test_a_scaffold_that_plays_by_itself_is_refused(candidate: Path, artifacts: 
 def test_a_scaffold_that_takes_memory_from_the_model_is_refused(artifacts: Path) -> None:
     folder = ROOT / "scaffolds" / "no-memory"
     refusal = refusal_of(folder, smoke(folder, artifacts), artifacts, CEILING)
-    assert refusal == (
-        "The model chose no memory command in any episode: they must stay its own."
-    )
+    assert refusal == ("The model chose no memory command in any episode: they must stay its own.")
 
 
 def test_a_memory_command_that_was_refused_is_none(candidate: Path, artifacts: Path) -> None:
