@@ -15,6 +15,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 
 night: $(VENV)/.installed
 	$(BIN)/slowwave init $(WORKSPACE)
+	-@$(BIN)/slowwave sandbox build --if-docker --workspace $(WORKSPACE)
 	$(BIN)/slowwave night crafter --workspace $(WORKSPACE)
 
 test: $(VENV)/.installed-dev

@@ -6,13 +6,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from agents.manifest import Budgets
 from agents.tables import Table, TableError, read_table
 from orchestrator.errors import UsageError
 from orchestrator.gate.banks_file import BankSizes
 from orchestrator.models.config import ModelConfig, Role
+from orchestrator.sandbox import AUTO, check_kind
+from orchestrator.sandbox.containers.config import DockerConfig
 
 FILE = "slowwave.toml"
 
@@ -28,6 +30,8 @@ class NightConfig(Table):
         steps: Steps an episode has at most; ``None`` for the environment's own default.
         candidates: Candidates a night proposes at most.
         patience: The night ends when so many candidates in a row were not accepted.
+        wait_hours: Hours that a night waits for machinery that does not answer, such as Docker's
+            daemon.
         smoke_steps: Steps of the episode that a candidate has to survive before the gate.
         editor: Who proposes revisions.
     """
@@ -36,6 +40,7 @@ class NightConfig(Table):
     candidates: int = Field(default=6, ge=1)
     patience: int = Field(default=6, ge=1)
     smoke_steps: int = Field(default=60, ge=2)
+    wait_hours: float = Field(default=2.0, ge=0)
     editor: Literal["rules"] = "rules"
 
 
@@ -114,14 +119,15 @@ class Config(Table):
 
     Attributes:
         root_seed: Everything random follows from it.
-        sandbox: Kind of sandbox for scaffolds.
+        sandbox: Where scaffold code runs: ``docker``, ``process``, ``auto``, or ``module:factory``.
+        docker: How containers are made.
         workers: Episodes played at once; ``None`` for one per processor.
         artifacts: Folder for what runs produce, relative to the workspace.
         models: The model of each role.
     """
 
     root_seed: int = Field(default=0, ge=0, lt=1 << 63)
-    sandbox: Literal["process"] = "process"
+    sandbox: str = AUTO
     workers: int | None = Field(default=None, ge=1)
     artifacts: str = "artifacts"
     models: dict[Role, ModelConfig] = Field(default_factory=_heuristic)
@@ -131,6 +137,15 @@ class Config(Table):
     ceilings: Ceilings = Field(default_factory=Ceilings)
     budget: BudgetConfig = Field(default_factory=BudgetConfig)
     tracking: TrackingConfig = Field(default_factory=TrackingConfig)
+    docker: DockerConfig = Field(default_factory=DockerConfig)
+
+    @field_validator("sandbox")
+    @classmethod
+    def _known(cls, kind: str) -> str:
+        try:
+            return check_kind(kind)
+        except UsageError as error:
+            raise ValueError(f"{error.message.rstrip('.')}; {error.mend}") from None
 
 
 def read_config(path: Path) -> Config:
@@ -160,7 +175,7 @@ FIRST_CONFIG = """\
 # A Slowwave workspace. Every line shows what can be changed; what is left out has a default.
 
 root_seed = {root_seed}      # all seed banks follow from it
-sandbox = "process"          # where a scaffold's code runs
+sandbox = "auto"             # where a scaffold's code runs: docker if it is set up, else process
 # workers = 2                # episodes played at once; default: one per processor
 
 # Models by role. "heuristic" plays from the prompt alone: no key, no GPU. For a language model:
@@ -197,4 +212,8 @@ override_rate = 0.1
 # money_usd = 20
 # tokens = 5000000
 hours = 8
+
+[docker]                     # how containers are made; `slowwave sandbox build` makes their image
+# host = "unix:///var/run/docker.sock"
+# runtime = "runsc"          # gVisor, where it is installed
 """

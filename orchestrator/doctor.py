@@ -25,7 +25,8 @@ from orchestrator.models.errors import MissingKey, ModelFailure
 from orchestrator.models.openai_client import is_loopback
 from orchestrator.models.openai_errors import ErrorTranslator
 from orchestrator.sandbox import make_sandbox
-from orchestrator.sandbox.base import SandboxLimits
+from orchestrator.sandbox.base import SandboxLimits, cannot
+from orchestrator.sandbox.choice import choose
 from orchestrator.scaffolds.reader import OLDEST_GIT
 from orchestrator.workspace import Workspace, seed_scaffolds
 
@@ -65,6 +66,7 @@ def examine(workspace: Workspace) -> list[Check]:
         _room(workspace.root),
         _workspace(workspace),
         _seeds(),
+        _docker(workspace),
         _sandbox(workspace),
         *_models(workspace),
     ]
@@ -158,13 +160,30 @@ def _seeds() -> Check:
 
 
 def _sandbox(workspace: Workspace) -> Check:
-    sandbox = make_sandbox(workspace.config.sandbox, workspace.artifacts)
-
     def start() -> str:
+        config = workspace.config
+        choice = choose(config.sandbox, config.docker)
+        sandbox = make_sandbox(choice.kind, workspace.artifacts, choice.docker)
         sandbox.start(seed_scaffolds() / "crafter", SandboxLimits()).close()
-        return f"{sandbox.name} starts. {sandbox.cannot}".strip()
+        return f"{sandbox.name} starts. {cannot(sandbox)}".strip()
 
     return _attempt("sandbox", start)
+
+
+def _docker(workspace: Workspace) -> Check:
+    """Needed only where it is asked for: `process` runs what people wrote and the shipped edits."""
+    config = workspace.config
+
+    def look() -> str:
+        from orchestrator.sandbox.containers.daemon import connect
+        from orchestrator.sandbox.containers.image import find
+
+        daemon = connect(config.docker.host)
+        image = find(daemon, config.docker.image)
+        return f"{daemon.address} has {image.tag} (Python {image.python}, from {image.base})"
+
+    check = _attempt("docker", look)
+    return check.model_copy(update={"needed": config.sandbox == "docker"})
 
 
 def _models(workspace: Workspace) -> Iterator[Check]:

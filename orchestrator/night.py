@@ -36,8 +36,11 @@ from orchestrator.gate.trial import judge, verdict_of
 from orchestrator.models.errors import BudgetExhausted
 from orchestrator.models.ledger import SpendLedger
 from orchestrator.night_record import NightRecord, ReportScores, Round, save_record
-from orchestrator.outage import check_outage
-from orchestrator.scaffolds.revision import Revision
+from orchestrator.outage import check_outage, is_away, wait_until_back
+from orchestrator.sandbox import make_sandbox
+from orchestrator.sandbox.base import Sandbox
+from orchestrator.sandbox.choice import refuse_unsandboxed
+from orchestrator.scaffolds.revision import READ_EDITORS, Revision
 from orchestrator.scaffolds.store import ScaffoldStore
 from orchestrator.screening import refusal_of, usurpation
 from orchestrator.tracking import Tracker
@@ -88,6 +91,7 @@ class Night:
     _sizes: BankSizes = field(init=False)
     _rule: AcceptanceRule = field(init=False)
     _budget: ErrorBudget = field(init=False)
+    _sandbox: Sandbox = field(init=False)
     _run_id: str = field(init=False)
     _began: float = field(init=False)
 
@@ -208,8 +212,9 @@ class Night:
         seed = self._banks.seeds("propose", 1)
 
         def play_smoke() -> EpisodeResult | MissingEpisode:
-            jobs = smoke.jobs(folder, candidate.tree, seed)
-            return self.play(jobs, f"smoke {candidate.name}")[0]
+            author = self._store.author(candidate.tree)
+            jobs = smoke.jobs(folder, candidate.tree, seed, author=author)
+            return self._played(jobs, f"smoke {candidate.name}")[0]
 
         ceiling = self.config.ceilings.override_rate
         return refusal_of(folder, play_smoke, self.workspace.artifacts, ceiling)
@@ -329,7 +334,12 @@ class Night:
             steps=config.night.steps,
             night=self.record.id,
             started_at=time.time() - self.record.seconds,
+            allow_unsandboxed=self.record.allow_unsandboxed,
         )
+        self._sandbox = make_sandbox(config.sandbox, artifacts, config.docker)
+        if self.editor.name not in READ_EDITORS:
+            allowed = self.record.allow_unsandboxed
+            refuse_unsandboxed(self.editor.name, self._sandbox, allowed=allowed)
         self._banks, self._sizes = self.workspace.banks(self.record.environment, config)
         self._rule = make_rule(config)
         for warning in check_reach(self._rule, night_alpha=config.gate.night_alpha):
@@ -355,8 +365,23 @@ class Night:
         self, revision: Revision, seeds: Sequence[int], label: str = "propose"
     ) -> Played:
         folder = self._store.export(revision.tree, self._revisions)
-        jobs = self._planner.jobs(folder, revision.tree, seeds)
-        return self.play(jobs, f"{label} · {revision.name}")
+        author = self._store.author(revision.tree)
+        jobs = self._planner.jobs(folder, revision.tree, seeds, author=author)
+        return self._played(jobs, f"{label} · {revision.name}")
+
+    def _played(self, jobs: Sequence[EpisodeJob], label: str) -> Played:
+        """Play; while the sandbox is away, wait, then play again what is missing."""
+        while True:
+            outcomes = self.play(jobs, label)
+            if not is_away(outcomes):
+                return outcomes
+            self._save()
+            wait_until_back(self._sandbox.check, self._hours_to_wait(), self.listener.say)
+
+    def _hours_to_wait(self) -> float:
+        hours = self.config.budget.hours
+        wait = self.config.night.wait_hours
+        return wait if hours is None else min(wait, max(0.0, hours - self._seconds_run() / 3600))
 
     def _seconds_run(self) -> float:
         """How long the night has run, pauses left out."""

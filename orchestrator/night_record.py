@@ -141,6 +141,7 @@ class NightRecord(Record):
         environment: Environment id.
         first: Commit of the champion it began with.
         config: The configuration it was started with.
+        allow_unsandboxed: Whether a model's code may run where it is not locked in.
         started_at: Seconds since the epoch.
         seconds: How long it has run, pauses left out.
         ended_at: Seconds since the epoch; ``None`` while it is not finished.
@@ -156,6 +157,7 @@ class NightRecord(Record):
     environment: str
     first: str
     config: Config
+    allow_unsandboxed: bool = False
     started_at: float
     seconds: float = 0.0
     ended_at: float | None = None
@@ -165,7 +167,15 @@ class NightRecord(Record):
     champion: str = ""
 
     @classmethod
-    def begin(cls, lineage: str, environment: str, first: str, config: Config) -> NightRecord:
+    def begin(
+        cls,
+        lineage: str,
+        environment: str,
+        first: str,
+        config: Config,
+        *,
+        allow_unsandboxed: bool = False,
+    ) -> NightRecord:
         """A new night, named by the time it starts."""
         now = time.time()
         stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%d-%H%M%S")
@@ -175,6 +185,7 @@ class NightRecord(Record):
             environment=environment,
             first=first,
             config=config,
+            allow_unsandboxed=allow_unsandboxed,
             started_at=now,
         )
 

@@ -11,7 +11,7 @@ from typing import cast
 import typer
 
 from envs.errors import EnvironmentFault
-from orchestrator.cli import gate, history, night, play, setup
+from orchestrator.cli import gate, history, night, play, sandbox, setup
 from orchestrator.cli.output import aside, print_json
 from orchestrator.errors import SlowwaveError
 
@@ -29,6 +29,7 @@ play.add_commands(app)
 night.add_commands(app)
 history.add_commands(app)
 app.add_typer(gate.app, name="gate")
+app.add_typer(sandbox.app, name="sandbox")
 
 # Typer carries its own copy of Click where older releases used Click itself: the family of
 # its errors is found from the one that it exports.

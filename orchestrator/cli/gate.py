@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from orchestrator.cli.options import AllowUnsandboxedOption, SandboxOption, choose_sandbox
 from orchestrator.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -131,6 +132,8 @@ def calibrate(
         int, typer.Option(help="Seeds of the propose bank to play.", min=2, max=SLICE_SEEDS)
     ] = 20,
     candidates: Annotated[int, typer.Option(help="Candidates of a night.", min=1)] = 30,
+    sandbox: SandboxOption = None,
+    allow_unsandboxed: AllowUnsandboxedOption = False,
     workspace: WorkspaceOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -143,14 +146,19 @@ def calibrate(
     folder = place.scaffolds.export(champion.tree, place.artifacts / "revisions")
     environment = place.environment_of(lineage)
     planner = EpisodePlanner.make(
-        place.config, place.artifacts, environment, steps=place.config.night.steps
+        choose_sandbox(place.config, sandbox),
+        place.artifacts,
+        environment,
+        steps=place.config.night.steps,
+        allow_unsandboxed=allow_unsandboxed,
     )
+    author = place.scaffolds.author(champion.tree)
     banks, _ = place.banks(environment)
     numbers = banks.seeds("propose", seeds)
     jobs = [
         job
         for replicate in range(replicates)
-        for job in planner.jobs(folder, champion.tree, numbers, replicate=replicate)
+        for job in planner.jobs(folder, champion.tree, numbers, author=author, replicate=replicate)
     ]
     outcomes = play_jobs(place, jobs, f"calibrate {champion.name}")
     scores = [[percent(one) for one in outcomes[index::seeds]] for index in range(seeds)]

@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 
 from flows.reporting import report_to
 from flows.server import prefect_server
+from orchestrator.cli.options import AllowUnsandboxedOption, SandboxOption, choose_sandbox
 from orchestrator.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -37,6 +38,8 @@ def night(
     new: Annotated[
         bool, typer.Option("--new", help="Begin a new night even if one was interrupted.")
     ] = False,
+    sandbox: SandboxOption = None,
+    allow_unsandboxed: AllowUnsandboxedOption = False,
     workspace: WorkspaceOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -51,7 +54,9 @@ def night(
     place.artifacts.mkdir(parents=True, exist_ok=True)
     try:
         with lock.acquire(timeout=0):
-            record = _run(place, lineage, candidates, new)
+            record = _run(
+                place, lineage, candidates, sandbox, new=new, allow_unsandboxed=allow_unsandboxed
+            )
     except Timeout:
         raise UsageError(
             f"A night is already running in {place.root}.", mend="Wait for it, or stop it first."
@@ -63,24 +68,42 @@ def night(
         _print_night(record, page)
 
 
-def _run(place: Workspace, lineage: str, candidates: int | None, new: bool) -> NightRecord:
+def _run(
+    place: Workspace,
+    lineage: str,
+    candidates: int | None,
+    sandbox: str | None,
+    *,
+    new: bool,
+    allow_unsandboxed: bool,
+) -> NightRecord:
     champion = place.scaffolds.champion(lineage)
     place.scaffolds.ensure_clean()
     record = None if new else unfinished(place.artifacts / "nights", lineage)
     if record is not None:
-        kept = "" if candidates is None else "; it keeps the options it was started with"
+        given = candidates is not None or sandbox is not None or allow_unsandboxed
+        kept = "; it keeps the options it was started with" if given else ""
         aside.print(f"Going on with night {record.id}{kept}.", highlight=False, soft_wrap=True)
     else:
         config = place.config
         if candidates is not None:
             chosen = config.night.model_copy(update={"candidates": candidates})
             config = config.model_copy(update={"night": chosen})
+        # Once for the whole night: how code is locked in must not change in its middle.
+        config = choose_sandbox(config, sandbox)
         environment = place.environment_of(lineage)
         # What the configuration makes impossible is said before a night begins that cannot go on.
         place.banks(environment, config)
         check_reach(make_rule(config), night_alpha=config.gate.night_alpha)
-        record = NightRecord.begin(lineage, environment, champion.commit, config)
-        aside.print(f"Night {record.id}: improving {champion.name}.", highlight=False)
+        record = NightRecord.begin(
+            lineage, environment, champion.commit, config, allow_unsandboxed=allow_unsandboxed
+        )
+        where = f"scaffold code runs in the {config.sandbox} sandbox"
+        aside.print(
+            f"Night {record.id}: improving {champion.name}; {where}.",
+            highlight=False,
+            soft_wrap=True,
+        )
         save_record(place.night_folder(record.id), record)
     with prefect_server(place.artifacts), progress_bars() as watcher, report_to(watcher):
         from flows.night import night as night_flow

@@ -16,6 +16,7 @@ from agents.manifest import read_manifest
 from envs.registry import resolve
 from flows.reporting import report_to
 from flows.server import prefect_server
+from orchestrator.cli.options import AllowUnsandboxedOption, SandboxOption, choose_sandbox
 from orchestrator.cli.output import (
     JsonOption,
     WorkspaceOption,
@@ -32,8 +33,7 @@ from orchestrator.episodes.store import EpisodeStore
 from orchestrator.errors import SlowwaveError, UsageError
 from orchestrator.evaluation import summarize
 from orchestrator.models.config import ModelConfig
-from orchestrator.sandbox import KINDS
-from orchestrator.scaffolds.errors import StoreError
+from orchestrator.scaffolds.errors import NoStore, StoreError
 from orchestrator.scaffolds.export import export_files
 from orchestrator.scaffolds.trees import hash_tree, read_folder
 from orchestrator.workspace import Workspace, seed_scaffolds, workspace_or_here
@@ -61,9 +61,6 @@ ApiKeyOption = Annotated[
         " OPENAI_API_KEY."
     ),
 ]
-SandboxOption = Annotated[
-    str | None, typer.Option(help=f"Where scaffold code runs: {', '.join(KINDS)}.")
-]
 
 
 def play(
@@ -75,6 +72,7 @@ def play(
     api_key_env: ApiKeyOption = None,
     scaffold: ScaffoldOption = None,
     sandbox: SandboxOption = None,
+    allow_unsandboxed: AllowUnsandboxedOption = False,
     again: Annotated[
         bool, typer.Option("--again", help="Play even if the result is stored; digests must agree.")
     ] = False,
@@ -87,9 +85,11 @@ def play(
     """
     place = workspace_or_here(workspace)
     config = _config(place, model, base_url, api_key_env, sandbox)
-    planner = EpisodePlanner.make(config, place.artifacts, environment, steps=steps)
+    planner = EpisodePlanner.make(
+        config, place.artifacts, environment, steps=steps, allow_unsandboxed=allow_unsandboxed
+    )
     folder, tree = _scaffold(place, environment, scaffold)
-    (job,) = planner.jobs(folder, tree, [seed])
+    (job,) = planner.jobs(folder, tree, [seed], author=_author(place, tree))
     store = EpisodeStore(place.artifacts)
     before = store.get(job.spec.key)
     if again and before is not None:
@@ -117,6 +117,7 @@ def evaluate(
     api_key_env: ApiKeyOption = None,
     scaffold: ScaffoldOption = None,
     sandbox: SandboxOption = None,
+    allow_unsandboxed: AllowUnsandboxedOption = False,
     workers: Annotated[int | None, typer.Option(help="Episodes at once.", min=1)] = None,
     workspace: WorkspaceOption = None,
     json: JsonOption = False,
@@ -128,9 +129,11 @@ def evaluate(
     place = workspace_or_here(workspace)
     config = _config(place, model, base_url, api_key_env, sandbox)
     wanted = parse_seeds(seeds)
-    planner = EpisodePlanner.make(config, place.artifacts, environment, steps=steps)
+    planner = EpisodePlanner.make(
+        config, place.artifacts, environment, steps=steps, allow_unsandboxed=allow_unsandboxed
+    )
     folder, tree = _scaffold(place, environment, scaffold)
-    jobs = planner.jobs(folder, tree, wanted)
+    jobs = planner.jobs(folder, tree, wanted, author=_author(place, tree))
     outcomes = play_jobs(place, jobs, f"eval {environment}", workers)
     summary = summarize(outcomes)
     if json:
@@ -205,12 +208,6 @@ def _config(
         UsageError: An option cannot be used, or not without another.
     """
     changed: dict[str, Any] = {}
-    if sandbox is not None:
-        if sandbox not in KINDS:
-            raise UsageError(
-                f"There is no sandbox '{sandbox}'.", mend=f"Use one of: {', '.join(KINDS)}."
-            )
-        changed["sandbox"] = sandbox
     provider, _, name = (model or "").partition(":")
     if model is not None and (
         provider not in ("heuristic", "openai") or (provider == "openai") != bool(name)
@@ -229,7 +226,7 @@ def _config(
         changed["models"] = {"action": _remote_model(name, base_url, api_key_env)}
     elif model is not None:
         changed["models"] = {"action": ModelConfig(provider="heuristic")}
-    return place.config.model_copy(update=changed)
+    return choose_sandbox(place.config.model_copy(update=changed), sandbox)
 
 
 def _remote_model(name: str, base_url: str | None, api_key_env: str | None) -> ModelConfig:
@@ -272,6 +269,14 @@ def _scaffold(place: Workspace, environment: str, given: str | None) -> tuple[Pa
     _check(folder, environment, str(folder))
     files = read_folder(folder)
     return export_files(files, exports), hash_tree(files)
+
+
+def _author(place: Workspace, tree: str) -> str:
+    """Who wrote the code, if nobody has read it; a folder outside a workspace is a person's."""
+    try:
+        return place.scaffolds.author(tree)
+    except NoStore:
+        return ""
 
 
 def _check(folder: Path, environment: str, name: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 import envs.registry
 from agents.manifest import Manifest, read_manifest
@@ -29,6 +29,8 @@ from orchestrator.models.heuristic import make_heuristic
 from orchestrator.models.journal import ResponseJournal
 from orchestrator.models.ledger import Limits, SpendLedger
 from orchestrator.sandbox import make_sandbox
+from orchestrator.sandbox.choice import refuse_unsandboxed
+from orchestrator.sandbox.containers.config import DockerConfig
 
 OUTSIDE_NIGHTS = "outside-nights"
 """The ledger's account for what is played outside a night."""
@@ -43,6 +45,9 @@ class EpisodeJob(BaseModel):
         artifacts: The artifacts folder.
         models: The model of each role.
         sandbox: Kind of sandbox.
+        docker: How containers are made.
+        author: The editor that wrote the scaffold's code; empty if people have read it.
+        allow_unsandboxed: Whether such code may run where it is not locked in.
         night: Id of the night that pays; empty outside one.
         started_at: When the night started, in seconds since the epoch.
         limits: What may be spent; ``None`` is no limit. Inside a night this is the night's whole
@@ -57,6 +62,9 @@ class EpisodeJob(BaseModel):
     artifacts: Path
     models: dict[Role, ModelConfig]
     sandbox: str = "process"
+    docker: DockerConfig = Field(default_factory=DockerConfig)
+    author: str = ""
+    allow_unsandboxed: bool = False
     night: str = ""
     started_at: float | None = None
     limits: Limits | None = None
@@ -98,6 +106,8 @@ def _play(
     job: EpisodeJob, store: EpisodeStore, path: Path, on_step: Callable[[int], None] | None
 ) -> EpisodeResult:
     spec = job.spec
+    sandbox = make_sandbox(job.sandbox, job.artifacts, job.docker)
+    refuse_unsandboxed(job.author, sandbox, allowed=job.allow_unsandboxed)
     manifest, seed_memory = read_scaffold(job.scaffold)
     environment = _environment(spec.environment, job.artifacts / "worlds")
     header = {
@@ -109,7 +119,7 @@ def _play(
     with _broker(job) as broker:
         cast = Cast(
             environment=environment,
-            sandbox=make_sandbox(job.sandbox, job.artifacts),
+            sandbox=sandbox,
             limits=spec.limits,
             scaffold=job.scaffold,
             seed_memory=seed_memory,

@@ -19,6 +19,7 @@ from orchestrator.models.heuristic import make_heuristic
 from orchestrator.models.ledger import Limits
 from orchestrator.sandbox import make_sandbox
 from orchestrator.sandbox.base import SandboxLimits
+from orchestrator.sandbox.choice import choose
 from orchestrator.scaffolds.check import check_folder
 from orchestrator.scaffolds.fault import Fault, raise_for_faults
 
@@ -37,6 +38,7 @@ class EpisodePlanner:
         agent: Fingerprint of the code in the sandbox.
         night: Id of the night that pays; empty outside one.
         started_at: When that night started, in seconds since the epoch.
+        allow_unsandboxed: Whether a model's code may run where it is not locked in.
     """
 
     config: Config
@@ -48,6 +50,7 @@ class EpisodePlanner:
     agent: str
     night: str = ""
     started_at: float | None = None
+    allow_unsandboxed: bool = False
 
     @classmethod
     def make(
@@ -59,10 +62,12 @@ class EpisodePlanner:
         steps: int | None,
         night: str = "",
         started_at: float | None = None,
+        allow_unsandboxed: bool = False,
     ) -> EpisodePlanner:
         """Look up everything that all jobs share.
 
         Raises:
+            SandboxFailure: The sandbox is not set up, or what it runs on does not answer.
             UnknownEnvironment: There is no such environment.
             MissingKey: A model's key is not there.
         """
@@ -70,7 +75,9 @@ class EpisodePlanner:
         game = envs.registry.make(name)
         with Broker(playing(config), factories={"heuristic": make_heuristic}) as broker:
             fingerprints = {str(role): text for role, text in broker.fingerprints().items()}
-        sandbox = make_sandbox(config.sandbox, artifacts)
+        choice = choose(config.sandbox, config.docker)
+        config = config.model_copy(update={"sandbox": choice.kind, "docker": choice.docker})
+        sandbox = make_sandbox(config.sandbox, artifacts, config.docker)
         return cls(
             config=config,
             artifacts=artifacts,
@@ -81,12 +88,27 @@ class EpisodePlanner:
             agent=sandbox.fingerprint,
             night=night,
             started_at=started_at,
+            allow_unsandboxed=allow_unsandboxed,
         )
 
     def jobs(
-        self, scaffold: Path, tree: str, seeds: Iterable[int], *, replicate: int = 0
+        self,
+        scaffold: Path,
+        tree: str,
+        seeds: Iterable[int],
+        *,
+        author: str,
+        replicate: int = 0,
     ) -> list[EpisodeJob]:
-        """One job per seed for a scaffold's folder, whose tree hash is known."""
+        """One job per seed for a scaffold's folder.
+
+        Args:
+            scaffold: The folder.
+            tree: Its tree hash.
+            seeds: The environment's seeds.
+            author: The editor that wrote its code; empty if people have read it.
+            replicate: Number of this independent run.
+        """
         budgets = self._budgets(scaffold)
         ceilings, budget = self.config.ceilings, self.config.budget
         limits = Limits(money_usd=budget.money_usd, tokens=budget.tokens, hours=budget.hours)
@@ -113,6 +135,9 @@ class EpisodePlanner:
                 artifacts=self.artifacts,
                 models=playing(self.config),
                 sandbox=self.config.sandbox,
+                docker=self.config.docker,
+                author=author,
+                allow_unsandboxed=self.allow_unsandboxed,
                 night=self.night,
                 started_at=self.started_at,
                 limits=limits,

@@ -40,6 +40,9 @@ from orchestrator.sandbox.base import Sandbox, SandboxLimits, ScaffoldFailure, S
 MESSAGES_PER_STEP = 2_000
 """Requests one step may make; a flood beyond them is the scaffold's failure."""
 
+STOP_SECONDS = 1.0
+"""How long it is tried to tell the sandbox that the episode is over."""
+
 STEP_LIMIT = "step_limit"
 WORDS_KEPT = 4_000
 """Characters kept of what the sandbox says for people."""
@@ -185,7 +188,7 @@ class _Episode:
         """Exchange `Start` and `Ready`."""
         spec, cast = self._spec, self._cast
         offered = [one for one in BUILT_IN if cast.handover or one.name != "READY"]
-        self._session.send(
+        self._send(
             Start(
                 environment=spec.environment,
                 instructions=cast.environment.instructions,
@@ -243,7 +246,7 @@ class _Episode:
                 self._cast.on_step(self._steps)
         # What the scaffold makes of the end no longer matters.
         with contextlib.suppress(ScaffoldFailure):
-            self._session.send(Stop(self._outcome))
+            self._session.send(Stop(self._outcome), STOP_SECONDS)
 
     def _decide(self, number: int, observe: Observe) -> str:
         """Serve one step's requests until the sandbox acts."""
@@ -330,7 +333,7 @@ class _Episode:
 
     def _send(self, message: FromHost) -> None:
         with self._charged():
-            self._session.send(message)
+            self._session.send(message, max(0.0, min(self._left, self._episode_left)))
 
     def _receive(self) -> Any:
         """The next message, under the deadlines of step and episode and the flood limit."""

@@ -28,6 +28,9 @@ _HARNESS = (
     "orchestrator.episodes.player",
     "orchestrator.episodes.trajectory",
     "orchestrator.episodes.turns",
+    "orchestrator.sandbox.containers.container",
+    "orchestrator.sandbox.line",
+    "orchestrator.sandbox.namespaces",
     "orchestrator.sandbox.process",
 )
 

@@ -29,6 +29,7 @@ from orchestrator.report.data import (
 )
 from orchestrator.report.words import summary
 from orchestrator.sandbox import make_sandbox
+from orchestrator.sandbox.base import cannot
 from orchestrator.scaffolds.errors import UnknownRevision
 from orchestrator.scaffolds.revision import Revision
 from orchestrator.scaffolds.store import ScaffoldStore
@@ -70,7 +71,7 @@ def gather(workspace: Workspace, record: NightRecord) -> ReportData:
         models=_models(config),
         editor=config.night.editor,
         sandbox=config.sandbox,
-        sandbox_cannot=make_sandbox(config.sandbox, workspace.artifacts).cannot,
+        sandbox_cannot=cannot(make_sandbox(config.sandbox, workspace.artifacts, config.docker)),
         settings=tuple(_settings(config)),
     )
     return facts.model_copy(update={"summary": summary(facts)})

@@ -1,25 +1,69 @@
 """The room in which a scaffold's code runs, and the one channel into it.
 
-`base` says what a sandbox is and what it may promise; `process` is a resource-limited child
-process; `bundle` is the little code that a sandbox needs. A container-based sandbox is a further
-implementation of the same protocol and reuses the bundle.
+`base` says what a sandbox is and what it may promise, `line` how messages pass through any wire;
+`process` is a resource-limited child process, with `namespaces` where they can be had, and
+`containers` is Docker. `bundle` is the little code that a sandbox needs beside the scaffold.
+`choice` says which sandbox is used here; `attacks` tries to break out of one.
 """
 
+from __future__ import annotations
+
+import importlib
 from pathlib import Path
+from typing import cast
 
 from orchestrator.errors import UsageError
 from orchestrator.sandbox.base import Sandbox
+from orchestrator.sandbox.containers.config import DockerConfig
 from orchestrator.sandbox.process import ProcessSandbox
 
-KINDS = ("process",)
+KINDS = ("docker", "process")
+AUTO = "auto"
+"""Docker where a daemon answers and its image is built, else process."""
 
 
-def make_sandbox(kind: str, artifacts: Path) -> Sandbox:
-    """A sandbox by name.
+def check_kind(kind: str) -> str:
+    """The kind, if it can be one.
 
     Raises:
-        UsageError: There is no such kind.
+        UsageError: It is none of ours and no import path.
     """
-    if kind != "process":
-        raise UsageError(f"There is no sandbox '{kind}'.", mend=f"Use one of: {', '.join(KINDS)}.")
-    return ProcessSandbox(artifacts / "bundles")
+    if kind in (AUTO, *KINDS) or ":" in kind:
+        return kind
+    raise UsageError(
+        f"There is no sandbox '{kind}'.",
+        mend=f"Use one of: {', '.join((AUTO, *KINDS))}; or your own, as module:factory.",
+    )
+
+
+def make_sandbox(kind: str, artifacts: Path, docker: DockerConfig | None = None) -> Sandbox:
+    """A sandbox by name.
+
+    Args:
+        kind: ``docker``, ``process``, or ``module:factory``: a function of the artifacts folder
+            that returns a `Sandbox` of anyone's own.
+        artifacts: The artifacts folder.
+        docker: How containers are made.
+
+    Raises:
+        UsageError: There is no such kind, or it cannot be imported.
+    """
+    check_kind(kind)
+    if kind == "docker":
+        # The SDK takes a quarter of a second to import, and only this needs it.
+        from orchestrator.sandbox.containers.sandbox import DockerSandbox
+
+        return DockerSandbox(docker or DockerConfig())
+    if kind == "process":
+        return ProcessSandbox(artifacts / "bundles")
+    if kind == AUTO:
+        raise ValueError("which sandbox 'auto' stands for is decided by `choice.choose`")
+    module, _, name = kind.partition(":")
+    try:
+        factory = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"The sandbox {kind} cannot be imported: {error}.",
+            mend="Write module:factory, where `python -c 'import module'` works.",
+        ) from None
+    return cast(Sandbox, factory(artifacts))

@@ -13,6 +13,7 @@ import py_compile
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module, metadata, util
 from pathlib import Path
@@ -25,12 +26,16 @@ PACKAGES = ("jinja2", "markupsafe")
 def fingerprint() -> str:
     """SHA-256 over the agent code and the versions of what it needs (16 hexadecimal digits)."""
     digest = hashlib.sha256()
-    for name in AGENT_MODULES:
-        digest.update(f"{name}\0".encode())
-        digest.update((_agents() / f"{name}.py").read_bytes())
+    for name, source in agent_sources(AGENT_MODULES).items():
+        digest.update(f"{name}\0".encode() + source)
     for package in PACKAGES:
         digest.update(f"{package} {metadata.version(package)}\0".encode())
     return digest.hexdigest()[:16]
+
+
+def agent_sources(modules: Iterable[str]) -> dict[str, bytes]:
+    """The source of modules of `agents`, by file name; none of them is imported."""
+    return {f"{name}.py": (_agents() / f"{name}.py").read_bytes() for name in modules}
 
 
 def build(root: Path) -> Path:
@@ -62,13 +67,18 @@ def build(root: Path) -> Path:
 
 def _copy(work: Path) -> None:
     (work / "agents").mkdir()
-    for name in AGENT_MODULES:
-        shutil.copyfile(_agents() / f"{name}.py", work / "agents" / f"{name}.py")
+    for name, text in agent_sources(AGENT_MODULES).items():
+        (work / "agents" / name).write_bytes(text)
     for package in PACKAGES:
         module = import_module(package)
         assert module.__file__ is not None
         source = Path(module.__file__).parent
-        shutil.copytree(source, work / package, ignore=shutil.ignore_patterns("__pycache__"))
+        for path in source.rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                # File by file: copytree hides a full disk behind an error of its own.
+                target = work / package / path.relative_to(source)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
 
 
 def _agents() -> Path:

@@ -1,7 +1,7 @@
 """The ``process`` sandbox: a resource-limited child process with a clean environment.
 
-What it cannot enforce stands in `ProcessSandbox.cannot`; scaffolds that a person wrote, or the
-shipped editor's known edits, may run here.
+Where bubblewrap is installed and works, the child also gets namespaces of its own
+(`orchestrator.sandbox.namespaces`): no network, no files but its own, no sight of other processes.
 """
 
 from __future__ import annotations
@@ -16,30 +16,31 @@ import sys
 import time
 from pathlib import Path
 
-from agents.messages import (
-    MAX_LINE,
-    FromHost,
-    FromSandbox,
-    ProtocolError,
-    Up,
-    decode_from_sandbox,
-)
-from agents.messages import encode as encode_message
 from orchestrator.files import raise_if_full
-from orchestrator.sandbox import bundle
+from orchestrator.sandbox import bundle, namespaces
 from orchestrator.sandbox.base import (
     Guarantee,
     SandboxFailure,
     SandboxLimits,
     ScaffoldFailure,
 )
+from orchestrator.sandbox.line import SAID_KEPT, Hangup, LineSession, last_words
 
 _BOOT = "import sys; sys.path.insert(0, sys.argv.pop(1)); from agents.runner import main; main()"
 _CHUNK = 1 << 16
-_SAID_KEPT = 2000
 _EXIT_SECONDS = 1.0
-SEND_SECONDS = 10.0
-"""Seconds that a scaffold may leave a message unread."""
+
+BY_RLIMITS = frozenset(
+    {
+        Guarantee.CLEAN_ENVIRONMENT,
+        Guarantee.DEADLINE,
+        Guarantee.MEMORY,
+        Guarantee.CPU_TIME,
+        Guarantee.FILE_WRITES,
+        Guarantee.OPEN_FILES,
+    }
+)
+"""What holds for any child process of ours."""
 
 
 class ProcessSandbox:
@@ -47,36 +48,34 @@ class ProcessSandbox:
 
     Args:
         bundles: Folder in which the agent code is unpacked.
+        bubblewrap: The program that makes namespaces; ``None`` for a child without any. By default
+            the one that is installed, if it works.
     """
 
     name = "process"
-    guarantees = frozenset(
-        {
-            Guarantee.CLEAN_ENVIRONMENT,
-            Guarantee.DEADLINE,
-            Guarantee.MEMORY,
-            Guarantee.CPU_TIME,
-            Guarantee.FILE_WRITES,
-            Guarantee.OPEN_FILES,
-        }
-    )
-    cannot = (
-        "The process sandbox cannot keep the code inside from the network, from reading, renaming"
-        " or deleting files of this user, or from starting and signalling processes of this user."
-    )
 
-    def __init__(self, bundles: Path) -> None:
+    def __init__(self, bundles: Path, *, bubblewrap: Path | str | None = "installed") -> None:
         self._bundles = bundles
+        self._wrapper = namespaces.usable() if bubblewrap == "installed" else bubblewrap
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """What rlimits enforce, and namespaces where there are any."""
+        return BY_RLIMITS | namespaces.GUARANTEES if self._wrapper else BY_RLIMITS
 
     @property
     def fingerprint(self) -> str:
-        """Hash of the agent code."""
-        return bundle.fingerprint()
+        """Hash of the agent code, and whether the code can see the host."""
+        code = bundle.fingerprint()
+        return f"{code}-namespaces" if self._wrapper else code
 
-    def start(self, scaffold: Path, limits: SandboxLimits) -> ProcessSession:
+    def check(self) -> None:
+        """Whatever it needs is this Python, which runs."""
+
+    def start(self, scaffold: Path, limits: SandboxLimits) -> LineSession:
         """Start a child process that has loaded nothing of the scaffold yet."""
         try:
-            session = ProcessSession(self._spawn(scaffold, limits))
+            session = LineSession(ProcessWire(self._spawn(scaffold, limits)))
         except OSError as error:
             raise_if_full(error, self._bundles)
             raise SandboxFailure(f"The sandbox process could not be started: {error}.") from error
@@ -84,17 +83,15 @@ class ProcessSandbox:
         return session
 
     def _spawn(self, scaffold: Path, limits: SandboxLimits) -> subprocess.Popen[bytes]:
-        code = bundle.build(self._bundles)
-        rlimits = {
-            "AS": limits.memory_bytes,
-            "CPU": limits.cpu_seconds,
-            "FSIZE": 0,
-            "NOFILE": 64,
-            "CORE": 0,
-        }
+        code, scaffold = bundle.build(self._bundles), scaffold.resolve()
+        if self._wrapper:
+            command = namespaces.command(Path(self._wrapper), code, scaffold)
+            code, scaffold = namespaces.CODE, namespaces.SCAFFOLD
+        else:
+            command = [sys.executable]
         # -S and -s keep site-packages out of reach; -P keeps the working folder off the path.
-        command = [sys.executable, "-S", "-s", "-P", "-B", "-c", _BOOT]
-        command += [str(code), str(scaffold.resolve()), json.dumps(rlimits)]
+        command += ["-S", "-s", "-P", "-B", "-c", _BOOT]
+        command += [str(code), str(scaffold), json.dumps(limits.rlimits)]
         return subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -108,14 +105,12 @@ class ProcessSandbox:
         )
 
 
-class ProcessSession:
-    """One child process; see `orchestrator.sandbox.base.Session`."""
+class ProcessWire:
+    """Pipes to one child process; see `orchestrator.sandbox.line.Wire`."""
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
-        self._child = child
+        self.child = child
         self._said = b""
-        self._buffer = bytearray()
-        self._scanned = 0
         self._killed = False
         assert child.stdin is not None
         assert child.stdout is not None
@@ -130,100 +125,70 @@ class ProcessSession:
         self._poll_in = select.poll()
         self._poll_in.register(self._in, select.POLLOUT | select.POLLERR)
 
-    def wait_until_up(self, seconds: float) -> None:
-        """Wait for the agent code, which is ours: what fails here is no fault of the scaffold.
-
-        Raises:
-            SandboxFailure: It did not come up in time, or ended.
-        """
+    def put(self, data: memoryview, seconds: float) -> int:
+        """Write what the pipe takes."""
         try:
-            up = isinstance(self.receive(seconds), Up)
-        except ScaffoldFailure as failure:
-            self.close()
-            raise SandboxFailure(f"The sandbox process did not come up: {failure}") from failure
-        except BaseException:
-            self.close()
-            raise
-        assert up, "the agent code speaks first"
+            return os.write(self._in, data)
+        except BlockingIOError:
+            self._poll_in.poll(seconds * 1000)
+            return 0
+        except OSError:
+            raise Hangup from None
 
-    def send(self, message: FromHost) -> None:
-        """Write one message, without ever blocking on a child that does not read."""
-        data = memoryview(encode_message(message))
-        deadline = time.monotonic() + SEND_SECONDS
-        while data:
-            try:
-                data = data[os.write(self._in, data) :]
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    self._kill()
-                    raise ScaffoldFailure("timeout", "The scaffold stopped reading.") from None
-                self._poll_in.poll(100)
-            except OSError:
-                raise self._ended() from None
-
-    def receive(self, seconds: float) -> FromSandbox:
-        """Read one message within a deadline."""
-        deadline = time.monotonic() + seconds
-        while True:
-            end = self._buffer.find(b"\n", self._scanned)
-            if end >= 0:
-                break
-            self._scanned = len(self._buffer)
-            if self._scanned > MAX_LINE:
-                self._kill()
-                raise ScaffoldFailure(
-                    "protocol", f"The scaffold sent a line of over {MAX_LINE} bytes."
-                )
-            self._fill(deadline, seconds)
-        line = bytes(self._buffer[:end])
-        del self._buffer[: end + 1]
-        self._scanned = 0
-        try:
-            return decode_from_sandbox(line)
-        except ProtocolError as error:
-            self._kill()
-            raise ScaffoldFailure(
-                "protocol", f"The scaffold broke the protocol: {error}."
-            ) from None
-
-    def close(self) -> None:
-        """Kill the whole process group and wait for the child."""
-        self._kill()
-        for stream in (self._child.stdin, self._child.stdout, self._child.stderr):
-            if stream is not None:
-                stream.close()
-
-    def _fill(self, deadline: float, seconds: float) -> None:
-        left = deadline - time.monotonic()
-        # A child that prints without end always has something to read: it is late all the same.
-        ready = self._poll_out.poll(left * 1000) if left > 0 else []
-        if not ready:
-            self._kill()
-            raise ScaffoldFailure("timeout", f"The scaffold did not answer within {seconds:.3g} s.")
-        for descriptor, _ in ready:
+    def take(self, seconds: float) -> bytes:
+        """Read what is there from the channel; what the child prints is kept aside."""
+        data = b""
+        for descriptor, _ in self._poll_out.poll(seconds * 1000):
             chunk = os.read(descriptor, _CHUNK)
             if descriptor == self._err:
                 self._hear(chunk)
             elif chunk:
-                self._buffer += chunk
+                data = chunk
             else:
-                raise self._ended()
+                raise Hangup
+        return data
+
+    def excuse(self) -> None:
+        """Nothing stands between this process and its child."""
+
+    def why(self) -> ScaffoldFailure:
+        """The child's exit status and last words."""
+        self._let_exit()
+        self.kill()
+        with contextlib.suppress(OSError):
+            self._hear_rest()
+        words = last_words(self._said)
+        code = self.child.returncode
+        return ScaffoldFailure("exit", f"The scaffold's process ended (exit status {code}).{words}")
+
+    def kill(self) -> None:
+        """Kill the whole process group and wait for the child."""
+        # Once only: a group that has been waited for may have given its number to another.
+        if self._killed:
+            return
+        self._killed = True
+        try:
+            os.killpg(self.child.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            self.child.kill()
+        self.child.wait()
+
+    def close(self) -> None:
+        """Kill, and close the pipes."""
+        self.kill()
+        for stream in (self.child.stdin, self.child.stdout, self.child.stderr):
+            if stream is not None:
+                stream.close()
 
     def _hear(self, chunk: bytes) -> None:
         """Keep the end of what the child prints; a closed stream is no longer listened to."""
         if not chunk:
             self._poll_out.unregister(self._err)
-        self._said = (self._said + chunk)[-_SAID_KEPT:]
+        self._said = (self._said + chunk)[-SAID_KEPT:]
 
-    def _ended(self) -> ScaffoldFailure:
-        self._let_exit()
-        self._kill()
-        with contextlib.suppress(OSError):
-            self._hear_rest()
-        said = self._said.decode("utf-8", "replace").strip()
-        words = f" It last said: {said}" if said else ""
-        code = self._child.returncode
-        return ScaffoldFailure("exit", f"The scaffold's process ended (exit status {code}).{words}")
+    def _hear_rest(self) -> None:
+        os.set_blocking(self._err, False)
+        self._said = (self._said + os.read(self._err, _CHUNK))[-SAID_KEPT:]
 
     def _let_exit(self) -> None:
         """Give a child that has closed its channel the time to exit with its own status."""
@@ -232,20 +197,5 @@ class ProcessSession:
         deadline = time.monotonic() + _EXIT_SECONDS
         # Looked at, not taken: until it is killed and waited for, its number stays its own.
         look = os.WEXITED | os.WNOWAIT | os.WNOHANG
-        while os.waitid(os.P_PID, self._child.pid, look) is None and time.monotonic() < deadline:
+        while os.waitid(os.P_PID, self.child.pid, look) is None and time.monotonic() < deadline:
             time.sleep(0.005)
-
-    def _hear_rest(self) -> None:
-        os.set_blocking(self._err, False)
-        self._said = (self._said + os.read(self._err, _CHUNK))[-_SAID_KEPT:]
-
-    def _kill(self) -> None:
-        # Once only: a group that has been waited for may have given its number to another.
-        if self._killed:
-            return
-        self._killed = True
-        try:
-            os.killpg(self._child.pid, signal.SIGKILL)
-        except (ProcessLookupError, PermissionError):
-            self._child.kill()
-        self._child.wait()

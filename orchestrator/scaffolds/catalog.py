@@ -16,7 +16,7 @@ from orchestrator.scaffolds.errors import BadName, UnknownLineage, UnknownRevisi
 from orchestrator.scaffolds.message import read_verdict
 from orchestrator.scaffolds.names import lineage_name
 from orchestrator.scaffolds.plumbing import Plumbing
-from orchestrator.scaffolds.revision import Revision
+from orchestrator.scaffolds.revision import READ_EDITORS, Revision
 
 HEADS = "refs/heads/"
 TAGS = "refs/tags/"
@@ -120,6 +120,19 @@ class Catalog:
             for commit, revision in self.commits.items()
             if revision.tree == tree and (commit in own or revision.lineage == lineage)
         ]
+
+    def author(self, tree: str) -> str:
+        """The editor whose unread code a tree carries; see `ScaffoldReader.author`."""
+        found = [self._unread(one) for one in self.commits.values() if one.tree == tree]
+        return min(found, default="")
+
+    def _unread(self, revision: Revision | None) -> str:
+        """The newest editor up to a revision that is none of those whose code people have read."""
+        while revision is not None:
+            if revision.editor is not None and revision.editor not in READ_EDITORS:
+                return revision.editor
+            revision = self.commits.get(revision.parent_commit or "")
+        return ""
 
     def history(self, lineage: str, *, include_candidates: bool) -> list[Revision]:
         """Revisions of a lineage, newest first, each candidate just above what it started from.

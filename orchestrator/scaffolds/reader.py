@@ -73,6 +73,14 @@ class ScaffoldReader:
         """
         return self._catalog().history(lineage, include_candidates=include_candidates)
 
+    def author(self, tree: str) -> str:
+        """The editor that wrote code in a tree which nobody is known to have read.
+
+        Empty for what people wrote or read: seeds, their own commits, the shipped edits. A tree
+        that anyone reached without such an editor counts as read.
+        """
+        return self._catalog().author(tree)
+
     def read_files(self, tree: str | Revision) -> dict[str, bytes]:
         """Content of a revision's files by path; raises as `objects.read_files`."""
         return objects.read_files(self._git, self._tree(tree))

@@ -13,6 +13,9 @@ ChangeKind: TypeAlias = Literal["memory", "perception", "play"]
 VerdictWord: TypeAlias = Literal["accept", "reject", "indecisive", "refused"]
 """The gate's three words, and `refused` for what never reached it (static checks, smoke)."""
 
+READ_EDITORS = frozenset({"rules"})
+"""Editors whose code people have read before it was shipped; any other wrote it in the night."""
+
 KINDS: tuple[ChangeKind, ...] = ("memory", "perception", "play")
 WORDS: tuple[VerdictWord, ...] = ("accept", "reject", "indecisive", "refused")
 

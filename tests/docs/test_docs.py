@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from agents.grammar import BUILT_IN
 from agents.manifest import Budgets
 from agents.scaffold import HOOKS
+from orchestrator.attacks.catalog import ATTACKS
 from orchestrator.cli.app import app
 from orchestrator.config import (
     BudgetConfig,
@@ -36,6 +37,11 @@ from orchestrator.episodes import metrics
 from orchestrator.gate.banks_file import BankSizes
 from orchestrator.models.config import ModelConfig
 from orchestrator.night_record import save_record
+from orchestrator.sandbox import namespaces
+from orchestrator.sandbox.base import Guarantee
+from orchestrator.sandbox.containers.config import DockerConfig
+from orchestrator.sandbox.containers.sandbox import DockerSandbox
+from orchestrator.sandbox.process import BY_RLIMITS
 from tests.support.markdown import ROOT, Document, block_named, document, documents
 from tests.support.sample_night import TRIES, SampleNight
 from tests.support.workspaces import small_workspace
@@ -220,6 +226,7 @@ TABLES: dict[str, type[BaseModel]] = {
     "`[banks]`": BankSizes,
     "`[gate]`": GateConfig,
     "`[ceilings]`": Ceilings,
+    "`[docker]`": DockerConfig,
     "`[budget]`": BudgetConfig,
     "`[tracking]`": TrackingConfig,
 }
@@ -267,6 +274,26 @@ def test_metrics_commands_and_hooks_are_those_of_the_code() -> None:
     assert tuple(hooks) == HOOKS
 
 
+def test_the_guarantees_and_who_holds_them_are_those_of_the_code() -> None:
+    rows = list(document("docs/security.md").rows("What is enforced where"))[1:]
+    assert [row[0] for row in rows] == [one.value for one in Guarantee]
+    held = [{one for one, row in zip(Guarantee, rows, strict=True) if "**no**" not in row[column]}
+            for column in (1, 2, 3)]  # fmt: skip
+    with_namespaces = BY_RLIMITS | namespaces.GUARANTEES
+    assert held == [DockerSandbox.guarantees, with_namespaces, BY_RLIMITS]
+
+
+def test_the_attacks_and_what_gets_through_are_those_of_the_code() -> None:
+    rows = list(document("docs/security.md").rows("What was measured"))[1:]
+    assert [(row[0].strip("`"), row[1]) for row in rows] == [
+        (one.name, one.tries) for one in ATTACKS
+    ]
+    columns = (DockerSandbox.guarantees, BY_RLIMITS | namespaces.GUARANTEES, BY_RLIMITS)
+    for attack, row in zip(ATTACKS, rows, strict=True):
+        got_through = ["**got through**" in cell for cell in row[2:]]
+        assert got_through == [not attack.held_by <= held for held in columns], attack.name
+
+
 def test_configurations_that_are_shown_can_be_read(tmp_path: Path) -> None:
     shown = [
         block.text
@@ -300,9 +327,10 @@ def sentences() -> str:
     return "\n".join([*texts, (ROOT / "Makefile").read_text(encoding="utf-8")])
 
 
+HEADINGS = ("Starting", "A night", "The sandbox", "Scaffolds and candidates", "Models", "Files")
 TROUBLES = [
     code[1:-1]
-    for heading in ("Starting", "A night", "Scaffolds and candidates", "Models", "Files")
+    for heading in HEADINGS
     for code, *_ in list(document("docs/troubleshooting.md").rows(heading))[1:]
 ]
 

@@ -15,12 +15,15 @@ from agents.messages import Observe, Start, TurnReply
 from agents.scaffold import Memory
 from envs.conformance import faults_of
 from envs.determinism import digest_of
+from orchestrator.attacks.catalog import ATTACKS
+from orchestrator.attacks.suite import check_sandbox
 from orchestrator.editors.base import Brief
 from orchestrator.editors.rules.catalogue import read_catalogue
 from orchestrator.episodes.planner import manifest_faults
 from orchestrator.gate.evidence import Evidence, PairedScores
 from orchestrator.gate.protocol import Need, Ruling
 from orchestrator.gate.simulate import simulate
+from orchestrator.sandbox.base import Guarantee, missing
 from orchestrator.scaffolds.check import check_scaffold
 from orchestrator.scaffolds.revision import EditorView
 from orchestrator.scaffolds.trees import read_folder
@@ -64,6 +67,15 @@ def test_the_backend_answers_with_the_newest_line_first(load: Any) -> None:
     assert (found.text, found.matches) == ("saw iron\nsaw water", 2)
     assert backend.run("SEARCH", ("log", "coal")).text == "(no match)"
     assert backend.run("TAIL", ("log", "2")).text == "walked\nsaw iron"
+
+
+def test_the_sandbox_holds_what_it_says_and_no_more(load: Any, tmp_path: Path) -> None:
+    room = load("my_rooms.py").patient(tmp_path)
+    assert Guarantee.CPU_TIME in missing(room)
+    assert room.fingerprint.endswith("-patient")
+    room.check()
+    tried = [one for one in ATTACKS if one.name in ("environment", "exit_in_step", "disk_bomb")]
+    assert [one.result for one in check_sandbox(room, tried)] == ["held"] * 3
 
 
 def test_the_editor_doubles_and_then_has_nothing_left(load: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator import outage
 from orchestrator.config import BudgetConfig
 from orchestrator.editors.base import Brief, Draft
 from orchestrator.editors.rules.editor import RulesEditor
@@ -23,6 +24,7 @@ from orchestrator.night import Night
 from orchestrator.night_record import NightRecord, read_record, unfinished
 from orchestrator.outage import Outage
 from orchestrator.report import write_report
+from orchestrator.sandbox.choice import Unsandboxed
 from orchestrator.scaffolds.errors import DirtyRepository
 from orchestrator.scaffolds.revision import Proposal, Revision
 from orchestrator.scaffolds.revision import Verdict as CommitVerdict
@@ -30,6 +32,7 @@ from orchestrator.scaffolds.store import ScaffoldStore
 from orchestrator.tracking import Tracker
 from orchestrator.workspace import Workspace, seed_scaffolds
 from tests.support.openai_server import answer, closed_port, serve
+from tests.support.sandbox_parts import AWAY
 from tests.support.workspaces import BLIND, add_blind_lineage, small_workspace
 
 
@@ -83,6 +86,35 @@ class Losing(Runner):
         return outcomes
 
 
+class Leaving(Losing):
+    """Loses some of a batch, once, because the sandbox is away; then plays what it is given.
+
+    Args:
+        at: Number of the batch, from 1.
+        looks: At how many looks the sandbox is still away afterwards.
+    """
+
+    def __init__(self, at: int, looks: int) -> None:
+        super().__init__()
+        self._at, self._looks, self.batches = at, looks, 0
+
+    def __call__(
+        self, jobs: Sequence[EpisodeJob], label: str
+    ) -> list[EpisodeResult | MissingEpisode]:
+        self.batches += 1
+        if self.batches != self._at:
+            return super().__call__(jobs, label)
+        half = len(jobs) // 2
+        (jobs[0].artifacts / AWAY).write_text(str(self._looks))
+        lost = [
+            MissingEpisode(
+                key=job.spec.key, seed=job.spec.seed, error="SandboxAway", message="It is dark."
+            )
+            for job in jobs[half:]
+        ]
+        return [*super().__call__(jobs[:half], label), *lost]
+
+
 class Quiet:
     """Keeps what a night says."""
 
@@ -118,9 +150,18 @@ class ListEditor:
         return Draft(self._changes[number], proposal)
 
 
-def begin(workspace: Workspace, lineage: str = "crafter") -> NightRecord:
+def begin(
+    workspace: Workspace, lineage: str = "crafter", *, allow_unsandboxed: bool = True
+) -> NightRecord:
+    """A new night; by default what `ListEditor` writes may run in the process sandbox."""
     champion = workspace.scaffolds.champion(lineage)
-    return NightRecord.begin(lineage, "crafter-v1", champion.commit, workspace.config)
+    return NightRecord.begin(
+        lineage,
+        "crafter-v1",
+        champion.commit,
+        workspace.config,
+        allow_unsandboxed=allow_unsandboxed,
+    )
 
 
 def blind_night(folder: Path) -> tuple[Workspace, ListEditor]:
@@ -138,6 +179,7 @@ def run(
     runner: Runner,
     editor: object = None,
     tracker: Tracker | None = None,
+    listener: Quiet | None = None,
 ) -> NightRecord:
     night = Night(
         workspace=workspace,
@@ -145,7 +187,7 @@ def run(
         editor=editor or RulesEditor(seed_scaffolds() / "edits"),  # type: ignore[arg-type]
         play=runner,
         tracker=tracker or Tracker(workspace.artifacts),
-        listener=Quiet(),
+        listener=listener or Quiet(),
     )
     return night.run()
 
@@ -350,6 +392,86 @@ def test_a_lineage_that_moves_meanwhile_keeps_its_new_head(tmp_path: Path) -> No
     assert record.rounds[0].decision == "indecisive"
     assert "another champion" in record.rounds[0].reason
     assert record.ended_at is not None
+
+
+def waiting_night(
+    folder: Path, expected: NightRecord, worlds: Path, *, wait_hours: float
+) -> tuple[Workspace, NightRecord, ListEditor]:
+    """The whole night again, on a sandbox that can be away."""
+    workspace, editor = blind_night(folder)
+    shutil.copytree(worlds, workspace.artifacts / "worlds")
+    record = begin(workspace, "blind")
+    night = record.config.night.model_copy(update={"wait_hours": wait_hours})
+    changed = {"sandbox": "tests.support.sandbox_parts:passing_away", "night": night}
+    config = record.config.model_copy(update=changed)
+    return workspace, record.model_copy(update={"id": expected.id, "config": config}), editor
+
+
+# Batches: 1 propose, 2 smoke, 3 and 4 screen, 5 and 6 confirm.
+@pytest.mark.slow
+@pytest.mark.parametrize("at", [1, 2, 4, 5])
+def test_a_night_waits_for_its_sandbox_and_decides_the_same(
+    whole: tuple[Workspace, NightRecord, Runner],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    at: int,
+) -> None:
+    monkeypatch.setattr(outage, "LOOK_SECONDS", 0.0)
+    played, expected, _ = whole
+    workspace, record, editor = waiting_night(
+        tmp_path, expected, played.artifacts / "worlds", wait_hours=2.0
+    )
+    listener = Quiet()
+    finished = run(workspace, record, Leaving(at, looks=3), editor, listener=listener)
+    waits = [line for line in listener.lines if "Waiting" in line or "going on" in line]
+    assert waits == [
+        "The machine room is dark. Switch the light on. Waiting for it, 2.0 hours at most.",
+        "The sandbox is back: going on.",
+    ]
+    assert untimed(finished) == untimed(expected)
+    assert finished.report == expected.report
+
+
+@pytest.mark.slow
+def test_a_night_that_has_waited_enough_ends_and_can_be_gone_on_with(
+    whole: tuple[Workspace, NightRecord, Runner], tmp_path: Path
+) -> None:
+    played, expected, _ = whole
+    workspace, record, editor = waiting_night(
+        tmp_path, expected, played.artifacts / "worlds", wait_hours=0.0
+    )
+    with pytest.raises(Outage, match=r"The machine room is dark\. The night has waited for 0 min"):
+        run(workspace, record, Leaving(5, looks=1), editor)
+    resumed = unfinished(workspace.artifacts / "nights", "blind")
+    assert resumed is not None
+    assert resumed.rounds == ()
+    finished = run(workspace, resumed, Runner(), editor)
+    assert untimed(finished) == untimed(expected)
+    assert finished.report == expected.report
+
+
+def test_an_editor_whose_code_nobody_read_is_refused_before_anything_is_played(
+    tmp_path: Path,
+) -> None:
+    workspace, runner = small_workspace(tmp_path), Runner()
+    editor = ListEditor({"README.md": b"Other words.\n"})
+    record = begin(workspace, allow_unsandboxed=False)
+    with pytest.raises(Unsandboxed, match="list wrote this scaffold's code") as refusal:
+        run(workspace, record, runner, editor)
+    assert "--allow-unsandboxed" in str(refusal.value.mend)
+    assert (runner.played, editor.briefs) == ([], [])
+    assert len(workspace.scaffolds.history("crafter", include_candidates=True)) == 1
+
+
+def test_with_leave_its_night_runs(tmp_path: Path) -> None:
+    workspace, runner = small_workspace(tmp_path, candidates=1), Runner()
+    editor = ListEditor({"hooks.py": b"def on_start(context):\n    raise ValueError('broken')\n"})
+    record = run(workspace, begin(workspace), runner, editor)
+    # Its code was played, and broke.
+    assert [one.decision for one in record.rounds] == ["refused"]
+    assert "hooks.py:2" in record.rounds[0].reason
+    assert workspace.scaffolds.author(record.rounds[0].tree) == "list"
+    assert read_record(workspace.night_folder(record.id)).allow_unsandboxed
 
 
 def test_an_outage_stops_the_night_and_blames_nobody(tmp_path: Path) -> None:

@@ -35,8 +35,8 @@ def smoke(folder: Path, artifacts: Path, steps: int = 10) -> Callable[[], Episod
     """Plays the smoke episode for real."""
 
     def play() -> EpisodeResult:
-        planner = EpisodePlanner.make(Config(), artifacts, "crafter", steps=steps)
-        (job,) = planner.jobs(folder, "0" * 40, [7])
+        planner = EpisodePlanner.make(Config(sandbox="process"), artifacts, "crafter", steps=steps)
+        (job,) = planner.jobs(folder, "0" * 40, [7], author="")
         return run_job(job)
 
     return play

@@ -103,7 +103,7 @@ class CrafterStage:
         )
         cast = Cast(
             environment=envs.registry.make("crafter-v1", world_cache=self.root / "worlds"),
-            sandbox=ProcessSandbox(self.root / "bundles"),
+            sandbox=ProcessSandbox(self.root / "bundles", bubblewrap=None),
             limits=PATIENT,
             scaffold=scaffold,
             seed_memory=seed_memory,

@@ -182,7 +182,7 @@ class Stage:
         clients = {"action": action, "memory": memory_client or action}
         cast = Cast(
             environment=self.game,
-            sandbox=sandbox or ProcessSandbox(self.bundles),
+            sandbox=sandbox or ProcessSandbox(self.bundles, bubblewrap=None),
             limits=limits,
             scaffold=folder,
             seed_memory=dict({"notes": ""} if seeds is None else seeds),

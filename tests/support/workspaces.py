@@ -11,6 +11,7 @@ from orchestrator.workspace import Workspace, create_workspace, seed_scaffolds
 SMALL = """\
 root_seed = {root_seed}
 workers = 2
+sandbox = "process"
 
 [models.action]
 provider = "heuristic"

@@ -12,6 +12,8 @@ import pytest
 from filelock import FileLock
 
 from orchestrator.cli.app import main
+from orchestrator.sandbox.containers import daemon
+from orchestrator.scaffolds.revision import Proposal, Revision
 from orchestrator.workspace import Workspace, seed_scaffolds
 from tests.support.openai_server import closed_port
 from tests.support.workspaces import small_workspace
@@ -63,12 +65,14 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return small_workspace(tmp_path_factory.mktemp("lab"))
 
 
-PLAY = ("play", "crafter", "--seed", "7", "--steps", "20", "--model", "heuristic")
+PROCESS = ("--sandbox", "process")
+"""So that nothing depends on whether Docker is there."""
+PLAY = ("play", "crafter", *PROCESS, "--seed", "7", "--steps", "20", "--model", "heuristic")
 
 
 class TestPlay:
     def test_gives_the_promised_object_and_the_same_digest_again(self, shell: Shell) -> None:
-        words = (*PLAY, "--scaffold", str(seed_scaffolds() / "crafter"), "--sandbox", "process")
+        words = (*PLAY, "--scaffold", str(seed_scaffolds() / "crafter"))
         first = shell.json(*words)
         promised = [
             "environment", "seed", "steps", "progression", "digest", "metrics", "trajectory",
@@ -94,12 +98,59 @@ class TestPlay:
         assert "override_rate" in out
 
 
+def propose(workspace: Workspace, number: int, editor: str) -> Revision:
+    """A candidate that an editor proposes on the champion."""
+    champion = workspace.scaffolds.champion("crafter")
+    tree = workspace.scaffolds.write_tree(champion, {"README.md": f"By {editor}.\n".encode()})
+    words = Proposal(
+        subject="Change a word",
+        summary="A word.",
+        rationale="To see.",
+        expected_effect="None.",
+        kind="memory",
+        editor=editor,
+    )
+    return workspace.scaffolds.propose(
+        "crafter", night="n1", number=number, tree=tree, parent=champion, proposal=words
+    )
+
+
+class TestUnreadCode:
+    """What a model wrote runs only where it is locked in, or by the user's word."""
+
+    def test_a_candidate_of_a_model_is_refused_with_the_mend(
+        self, shell: Shell, tmp_path: Path
+    ) -> None:
+        workspace = small_workspace(tmp_path / "lab")
+        words = (*PLAY, "-w", str(workspace.root), "--scaffold")
+        candidate = propose(workspace, 1, "anthropic:x")
+        for name in ("n1/1", candidate.tree):
+            said = shell.sentence(*words, name, status=2)
+            assert "anthropic:x wrote this scaffold's code, and nobody has read it." in said
+            assert "slowwave sandbox build" in said
+            assert "--allow-unsandboxed" in said
+        assert shell.json(*words, "n1/1", "--allow-unsandboxed")["tree"] == candidate.tree
+
+    def test_a_copy_of_it_is_known_by_its_tree(self, shell: Shell, tmp_path: Path) -> None:
+        workspace = small_workspace(tmp_path / "lab")
+        candidate = propose(workspace, 1, "anthropic:x")
+        folder = workspace.scaffolds.export(candidate.tree, tmp_path / "copies")
+        words = (*PLAY, "-w", str(workspace.root), "--scaffold", str(folder))
+        assert "nobody has read it" in shell.sentence(*words, status=2)
+
+    def test_what_the_shipped_editor_wrote_is_played(self, shell: Shell, tmp_path: Path) -> None:
+        workspace = small_workspace(tmp_path / "lab")
+        candidate = propose(workspace, 1, "rules")
+        words = (*PLAY, "-w", str(workspace.root), "--scaffold", "n1/1")
+        assert shell.json(*words)["tree"] == candidate.tree
+
+
 class TestWrongInput:
     def test_unknown_environment(self, shell: Shell) -> None:
-        assert "Did you mean 'crafter'?" in shell.sentence("play", "craftr")
+        assert "Did you mean 'crafter'?" in shell.sentence("play", "craftr", *PROCESS)
 
     def test_no_scaffold_of_that_name(self, shell: Shell) -> None:
-        said = shell.sentence("play", "crafter", "--scaffold", "nowhere")
+        said = shell.sentence("play", "crafter", *PROCESS, "--scaffold", "nowhere")
         assert "no scaffold folder and no revision 'nowhere'" in said
 
     def test_missing_workspace(self, shell: Shell) -> None:
@@ -122,14 +173,14 @@ class TestWrongInput:
         folder = tmp_path / "mine"
         shutil.copytree(seed_scaffolds() / "crafter", folder)
         (folder / "hooks.py").write_text("import math\n\ndef on_start(context)\n    pass\n")
-        said = shell.sentence("play", "crafter", "--scaffold", str(folder), status=1)
+        said = shell.sentence("play", "crafter", *PROCESS, "--scaffold", str(folder), status=1)
         assert "hooks.py:3" in said
 
     def test_forbidden_import_is_named(self, shell: Shell, tmp_path: Path) -> None:
         folder = tmp_path / "mine"
         shutil.copytree(seed_scaffolds() / "crafter", folder)
         (folder / "hooks.py").write_text("import socket\n")
-        said = shell.sentence("play", "crafter", "--scaffold", str(folder), status=1)
+        said = shell.sentence("play", "crafter", *PROCESS, "--scaffold", str(folder), status=1)
         assert "hooks.py:1" in said
         assert "socket" in said
 
@@ -143,7 +194,7 @@ class TestWrongInput:
 
     def test_no_key(self, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-        said = shell.sentence("play", "crafter", "--model", "openai:some-model", status=1)
+        said = shell.sentence("play", "crafter", *PROCESS, "--model", "openai:some-model", status=1)
         assert "OPENAI_API_KEY is not set" in said
 
     def test_unreachable_model(self, shell: Shell, tmp_path: Path) -> None:
@@ -153,32 +204,52 @@ class TestWrongInput:
                 '[models.action]\nprovider = "openai"\nmodel = "m"\nmax_retries = 0\n'
                 f'base_url = "{url}"\n'
             )
-            said = shell.sentence("play", "crafter", "--steps", "2", "-w", str(tmp_path), status=1)
+            said = shell.sentence(
+                "play", "crafter", *PROCESS, "--steps", "2", "-w", str(tmp_path), status=1
+            )
         assert url.removesuffix("/v1") in said
 
     def test_not_a_model(self, shell: Shell) -> None:
-        assert "'gpt' is no model" in shell.sentence("play", "crafter", "--model", "gpt")
+        assert "'gpt' is no model" in shell.sentence("play", "crafter", *PROCESS, "--model", "gpt")
+
+    def test_docker_where_no_daemon_answers(
+        self, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        daemon.forget()
+        monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nowhere.sock")
+        said = shell.sentence(*PLAY, "--sandbox", "docker", status=1)
+        assert "Docker's daemon does not answer" in said
+        assert "use --sandbox process" in said
+        # Without a word about it, a process does.
+        assert shell.json(*PLAY, "--sandbox", "auto")["steps"] == 20
+        daemon.forget()
+
+    def test_no_sandbox_that_can_be_imported(self, shell: Shell) -> None:
+        said = shell.sentence(*PLAY, "--sandbox", "nowhere:factory")
+        assert "The sandbox nowhere:factory cannot be imported: No module named 'nowhere'" in said
 
     def test_no_sandbox_of_that_kind(self, shell: Shell) -> None:
-        said = shell.sentence("play", "crafter", "--sandbox", "docker")
-        assert "There is no sandbox 'docker'. Use one of: process." in said
+        said = shell.sentence("play", "crafter", "--sandbox", "dokcer")
+        assert "There is no sandbox 'dokcer'. Use one of: auto, docker, process; or" in said
 
     @pytest.mark.parametrize("url", ["foo", "ftp://x/v1", "http://[x"])
     def test_no_address(self, shell: Shell, url: str) -> None:
-        said = shell.sentence("play", "crafter", "--model", "openai:x", "--base-url", url)
+        said = shell.sentence("play", "crafter", *PROCESS, "--model", "openai:x", "--base-url", url)
         assert "--base-url is not a" in said
         assert "Write it as http://127.0.0.1:8000/v1." in said
 
     @pytest.mark.parametrize("model", [[], ["--model", "heuristic"]])
     @pytest.mark.parametrize("option", ["--base-url", "--api-key-env"])
     def test_an_address_without_a_model(self, shell: Shell, option: str, model: list[str]) -> None:
-        said = shell.sentence("eval", "crafter", option, "http://127.0.0.1:1/v1", *model)
+        said = shell.sentence("eval", "crafter", *PROCESS, option, "http://127.0.0.1:1/v1", *model)
         assert f"{option} says nothing without a model" in said
         assert "Add --model openai:NAME" in said
 
     def test_a_key_in_place_of_its_name_is_not_shown(self, shell: Shell) -> None:
         key = "sk-" + "a1" * 12
-        said = shell.sentence("play", "crafter", "--model", "openai:x", "--api-key-env", key)
+        said = shell.sentence(
+            "play", "crafter", *PROCESS, "--model", "openai:x", "--api-key-env", key
+        )
         assert "--api-key-env is the NAME of an environment variable" in said
         assert key not in said
 
@@ -188,7 +259,7 @@ class TestWrongInput:
         manifest = folder / "scaffold.toml"
         text = manifest.read_text()
         manifest.write_text(text.replace('environment = "crafter"', 'environment = "maze"'))
-        said = shell.sentence("play", "crafter", "--scaffold", str(folder))
+        said = shell.sentence("play", "crafter", *PROCESS, "--scaffold", str(folder))
         assert "is for the environment 'maze', not for crafter-v1." in said
 
     @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
@@ -216,14 +287,14 @@ class TestWrongInput:
 
     @pytest.mark.parametrize("seeds", ["", "a", "5-1", "1-", "-3", "1,,2", "99999999999"])
     def test_no_list_of_seeds(self, shell: Shell, seeds: str) -> None:
-        assert "no list of seeds" in shell.sentence("eval", "crafter", f"--seeds={seeds}")
+        assert "no list of seeds" in shell.sentence("eval", "crafter", *PROCESS, f"--seeds={seeds}")
 
     def test_unknown_rule(self, shell: Shell) -> None:
         said = shell.sentence("gate", "simulate", "--rule", "two-stag", "--nights", "1")
         assert "Did you mean two-stage?" in said
 
     def test_unknown_option(self, shell: Shell) -> None:
-        assert "--sead" in shell.sentence("play", "crafter", "--sead", "3")
+        assert "--sead" in shell.sentence("play", "crafter", *PROCESS, "--sead", "3")
 
     def test_nothing_asked_for_shows_the_help_and_no_error(self, shell: Shell) -> None:
         status, out, err = shell()
@@ -254,7 +325,16 @@ class TestWrongInput:
 
         with closed_port() as url:
             done = subprocess.run(
-                [sys.executable, "-m", "orchestrator.cli", "eval", "crafter", "--seeds", "1"],
+                [
+                    sys.executable,
+                    "-m",
+                    "orchestrator.cli",
+                    "eval",
+                    "crafter",
+                    *PROCESS,
+                    "--seeds",
+                    "1",
+                ],
                 capture_output=True,
                 text=True,
                 cwd=tmp_path,
@@ -266,7 +346,7 @@ class TestWrongInput:
         assert "does not answer" in " ".join(done.stderr.split())
 
     def test_json_errors_are_json(self, shell: Shell) -> None:
-        status, out, _ = shell("play", "craftr", "--json")
+        status, out, _ = shell("play", "craftr", *PROCESS, "--json")
         assert status == 2
         assert "craftr" in json.loads(out)["error"]
 
@@ -320,7 +400,7 @@ def test_eval_averages_what_play_gives(tmp_path: Path) -> None:
 
     done = subprocess.run(
         [
-            sys.executable, "-m", "orchestrator.cli", "eval", "crafter", "--seeds", "1-3",
+            sys.executable, "-m", "orchestrator.cli", "eval", "crafter", *PROCESS, "--seeds", "1-3",
             "--steps", "25", "--json",
         ],
         capture_output=True,

@@ -55,7 +55,7 @@ def test_missing_episodes(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLOWWAVE_WORKSPACE", raising=False)
     monkeypatch.setattr(play, "play_jobs", lambda *_: [lost])
-    play.evaluate("crafter", seeds="4", steps=2)
+    play.evaluate("crafter", seeds="4", steps=2, sandbox="process")
     assert f"The server said {HOSTILE}." in said.getvalue()
 
 

@@ -34,12 +34,14 @@ from orchestrator.models.errors import BudgetExhausted, ModelFailure, ModelUnrea
 from orchestrator.models.heuristic import HeuristicClient
 from orchestrator.models.ledger import SpendLedger
 from orchestrator.sandbox.base import SandboxFailure, SandboxLimits
+from orchestrator.sandbox.choice import Unsandboxed
 from tests.support.crafter_parts import PATIENT, ROOT, SCAFFOLD, CrafterStage, RecordingClient
 from tests.support.episode_parts import partial_of
 from tests.support.openai_server import OpenAIServer, answer, closed_port, status
 
 STEPS = 40
 TREE = "0" * 40
+PROCESS = Config(sandbox="process")
 
 
 def plan(
@@ -53,14 +55,14 @@ def plan(
     night: str = "",
 ) -> EpisodeJob:
     planner = EpisodePlanner.make(
-        config or Config(),
+        config or PROCESS,
         artifacts,
         "crafter",
         steps=steps,
         night=night,
         started_at=time.time() if night else None,
     )
-    (job,) = planner.jobs(scaffold, TREE, [seed])
+    (job,) = planner.jobs(scaffold, TREE, [seed], author="")
     return job.model_copy(update={"spec": job.spec.model_copy(update={"limits": limits})})
 
 
@@ -248,7 +250,7 @@ def openai(url: str, **settings: Any) -> Config:
     model = ModelConfig(
         provider="openai", model="tiny-1", base_url=url, max_retries=0, timeout_s=20, **settings
     )
-    return Config(models={"action": model})
+    return Config(sandbox="process", models={"action": model})
 
 
 def assert_missing(artifacts: Path, job: EpisodeJob) -> None:
@@ -355,6 +357,44 @@ def test_a_remote_model_is_counted_even_without_price_and_limit(
 def test_a_model_that_costs_nothing_here_leaves_no_ledger(artifacts: Path) -> None:
     run_job(plan(artifacts, steps=2))
     assert not (artifacts / "ledger.db").exists()
+
+
+# --- what may be played -----------------------------------------------------------------------
+
+
+def written_by(job: EpisodeJob, author: str, *, allowed: bool = False) -> EpisodeJob:
+    return job.model_copy(update={"author": author, "allow_unsandboxed": allowed})
+
+
+def test_a_models_code_is_not_played_in_a_plain_process(artifacts: Path) -> None:
+    job, played = written_by(plan(artifacts, steps=3), "anthropic:x"), Played()
+    with pytest.raises(Unsandboxed, match="anthropic:x wrote this scaffold's code"):
+        run_job(job, played)
+    assert played.steps == 0
+    assert list(artifacts.glob("episodes/**/*")) == []
+
+
+def test_with_leave_it_is_played_and_a_persons_always(artifacts: Path) -> None:
+    job = plan(artifacts, steps=3)
+    result = run_job(written_by(job, "anthropic:x", allowed=True))
+    assert result.steps == 3
+    # Neither the author nor the leave decides the result: it is found again, and nothing runs.
+    assert run_job(written_by(job, "anthropic:x")) == result
+    EpisodeStore(artifacts).forget(job.spec.key)
+    assert run_job(job).digest == result.digest
+
+
+def test_the_planner_hands_on_who_wrote_it_and_the_leave(artifacts: Path) -> None:
+    for allowed in (False, True):
+        planner = EpisodePlanner.make(
+            PROCESS, artifacts, "crafter", steps=3, allow_unsandboxed=allowed
+        )
+        (job,) = planner.shorter(2).jobs(SCAFFOLD, TREE, [7], author="anthropic:x")
+        assert (job.author, job.allow_unsandboxed) == ("anthropic:x", allowed)
+        assert (job.sandbox, job.docker) == ("process", PROCESS.docker)
+
+
+# --- a sandbox or a disk that fails -----------------------------------------------------------
 
 
 def test_a_sandbox_that_does_not_come_up_makes_the_episode_missing(artifacts: Path) -> None:

@@ -17,7 +17,8 @@ from orchestrator.episodes.trajectory import Trajectory
 from orchestrator.models.base import Message
 from orchestrator.models.errors import BudgetExhausted, ModelTimeout
 from orchestrator.sandbox.base import SandboxFailure, SandboxLimits
-from orchestrator.sandbox.process import ProcessSandbox, ProcessSession
+from orchestrator.sandbox.line import LineSession
+from orchestrator.sandbox.process import ProcessSandbox
 from tests.support.episode_parts import WALK_RIGHT, Stage, by_phase, partial_of
 
 UPSERT = """
@@ -403,13 +404,13 @@ def test_a_longer_step_may_take_longer_for_one_message(stage: Stage) -> None:
     """There is one deadline: no smaller one for a single message stands behind it."""
     asked: list[float] = []
 
-    class Watched(ProcessSession):
+    class Watched(LineSession):
         def receive(self, seconds: float) -> FromSandbox:
             asked.append(seconds)
             return super().receive(seconds)
 
     class Sandbox(ProcessSandbox):
-        def start(self, scaffold: Path, limits: SandboxLimits) -> ProcessSession:
+        def start(self, scaffold: Path, limits: SandboxLimits) -> LineSession:
             session = super().start(scaffold, limits)
             session.__class__ = Watched
             return session

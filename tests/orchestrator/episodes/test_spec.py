@@ -105,19 +105,20 @@ def test_any_change_of_the_host_code_that_decides_makes_other_keys(
 
 def keys(config: Config, artifacts: Path, **planned: Any) -> list[str]:
     options = {"steps": 50, **planned}
+    config = config.model_copy(update={"sandbox": "process"})
     planner = EpisodePlanner.make(config, artifacts, "crafter", **options)
-    return [job.spec.key for job in planner.jobs(SCAFFOLD, TREE, [1, 2])]
+    return [job.spec.key for job in planner.jobs(SCAFFOLD, TREE, [1, 2], author="")]
 
 
 def test_jobs_differ_in_their_seeds_alone(tmp_path: Path) -> None:
-    planner = EpisodePlanner.make(Config(), tmp_path, "crafter", steps=None)
-    one, two = planner.jobs(SCAFFOLD, TREE, [1, 2])
+    planner = EpisodePlanner.make(Config(sandbox="process"), tmp_path, "crafter", steps=None)
+    one, two = planner.jobs(SCAFFOLD, TREE, [1, 2], author="")
     assert (one.spec.seed, two.spec.seed) == (1, 2)
     assert one.model_copy(update={"spec": two.spec}) == two
     assert one.spec.model_copy(update={"seed": 2}) == two.spec
     assert one.spec.steps == 2000  # Crafter's own
-    assert planner.shorter(60).jobs(SCAFFOLD, TREE, [1])[0].spec.steps == 60
-    assert planner.jobs(SCAFFOLD, TREE, [1], replicate=3)[0].spec.replicate == 3
+    assert planner.shorter(60).jobs(SCAFFOLD, TREE, [1], author="")[0].spec.steps == 60
+    assert planner.jobs(SCAFFOLD, TREE, [1], author="", replicate=3)[0].spec.replicate == 3
 
 
 def test_who_pays_and_where_things_lie_is_not_in_the_key(tmp_path: Path) -> None:
@@ -137,9 +138,10 @@ def test_a_model_that_does_not_play_is_not_in_the_key(tmp_path: Path) -> None:
 
 
 def test_ceilings_bind_whatever_the_scaffold_says(tmp_path: Path) -> None:
-    config = Config(ceilings=Ceilings(log_turns=2, read_limit=500, memory_characters=5_000))
+    ceilings = Ceilings(log_turns=2, read_limit=500, memory_characters=5_000)
+    config = Config(sandbox="process", ceilings=ceilings)
     planner = EpisodePlanner.make(config, tmp_path, "crafter", steps=5)
-    budgets = planner.jobs(SCAFFOLD, TREE, [1])[0].spec.budgets
+    budgets = planner.jobs(SCAFFOLD, TREE, [1], author="")[0].spec.budgets
     assert (budgets.log_turns, budgets.plan_turns) == (2, 3)  # the scaffold asks for 3 and 3
     assert (budgets.read_limit, budgets.memory_characters) == (500, 5_000)
     assert budgets.search_limit == 20
@@ -147,10 +149,14 @@ def test_ceilings_bind_whatever_the_scaffold_says(tmp_path: Path) -> None:
 
 def test_limits_of_the_night_and_the_sandbox_reach_the_job(tmp_path: Path) -> None:
     config = Config.model_validate(
-        {"budget": {"tokens": 100, "hours": 2}, "ceilings": {"memory_mb": 128, "step_seconds": 3}}
+        {
+            "sandbox": "process",
+            "budget": {"tokens": 100, "hours": 2},
+            "ceilings": {"memory_mb": 128, "step_seconds": 3},
+        }
     )
     inside = EpisodePlanner.make(config, tmp_path, "crafter", steps=5, night="n1", started_at=1.0)
-    job = inside.jobs(SCAFFOLD, TREE, [1])[0]
+    job = inside.jobs(SCAFFOLD, TREE, [1], author="")[0]
     assert job.limits is not None
     assert (job.limits.tokens, job.limits.hours) == (100, 2)
     assert job.spec.limits.memory_bytes == 128 << 20

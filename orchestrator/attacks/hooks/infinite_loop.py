@@ -1,0 +1,6 @@
+"""Never answers, and keeps the processor busy."""
+
+
+def before_act(context, action):
+    while True:
+        pass

@@ -1,0 +1,137 @@
+"""The way to a Docker daemon: where it is, whether it answers, and what its refusals mean."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import docker
+import docker.errors
+import requests
+import urllib3
+from docker.context import ContextAPI
+from docker.tls import TLSConfig
+from docker.utils import kwargs_from_env
+
+from orchestrator.errors import UsageError
+from orchestrator.sandbox.base import SandboxAway, SandboxFailure
+
+ANSWER_SECONDS = 5
+"""How long a daemon may take to say that it is there."""
+
+WORK_SECONDS = 60
+"""How long it may take over anything else that is not a build."""
+
+DOCKER_HOST = "DOCKER_HOST"
+SOCKET = "unix:///var/run/docker.sock"
+SCHEMES = ("unix://", "tcp://", "http://", "https://", "npipe://")
+START_IT = "Start it (systemctl start docker, or Docker Desktop), or use --sandbox process."
+
+
+@dataclass(frozen=True, slots=True)
+class Daemon:
+    """A daemon that has answered.
+
+    Attributes:
+        client: The SDK's client.
+        quick: The same for questions that must be answered at once.
+        address: Where it is.
+    """
+
+    client: docker.APIClient
+    quick: docker.APIClient
+    address: str
+
+    @property
+    def local(self) -> bool:
+        """Whether it is on this machine, as far as its address tells, and sees the same files."""
+        return self.address.startswith(("unix://", "npipe://"))
+
+
+@lru_cache(maxsize=4)
+def connect(host: str | None) -> Daemon:
+    """The daemon that is configured; one connection for this process and address.
+
+    Args:
+        host: Its address, ``unix://…`` or ``tcp://…``. Without one: ``DOCKER_HOST``, then the
+            context that ``docker context use`` chose, then this machine's socket.
+
+    Raises:
+        SandboxAway: It does not answer.
+        UsageError: The address cannot be used.
+    """
+    options = _options(host)
+    address = str(options["base_url"])
+    if not address.startswith(SCHEMES):
+        raise UsageError(
+            f"Slowwave cannot reach a Docker daemon at {address}.",
+            mend="Give unix:///path or tcp://host:port; for ssh, forward the daemon's socket:"
+            " ssh -L /tmp/docker.sock:/var/run/docker.sock HOST.",
+        )
+    with translated(address):
+        quick = docker.APIClient(**options, version="auto", timeout=ANSWER_SECONDS)
+        client = docker.APIClient(**options, version=quick.api_version, timeout=WORK_SECONDS)
+    return Daemon(client, quick, address)
+
+
+def forget() -> None:
+    """Have the next `connect` look again."""
+    connect.cache_clear()
+
+
+def _options(host: str | None) -> dict[str, Any]:
+    environment: dict[str, Any] = kwargs_from_env()
+    if host:
+        secured = host.startswith(("tcp://", "https://")) and "tls" in environment
+        return {"base_url": host, **({"tls": environment["tls"]} if secured else {})}
+    if os.environ.get(DOCKER_HOST):
+        return environment
+    try:
+        context = ContextAPI.get_current_context()
+    except Exception as error:  # whatever is wrong with the user's files, it is said
+        raise UsageError(
+            f"The Docker context in use cannot be read: {error}.",
+            mend="Choose another with `docker context use`, or set DOCKER_HOST.",
+        ) from None
+    tls: TLSConfig | None = context.TLSConfig if context is not None else None
+    found = context.Host if context is not None else None
+    return {"base_url": found or SOCKET, **({"tls": tls} if tls else {})}
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """Turn the SDK's errors into ours.
+
+    Args:
+        doing: The daemon's address, or what was being done.
+
+    Raises:
+        SandboxAway: The daemon does not answer.
+        SandboxFailure: It refused.
+    """
+    try:
+        yield
+    except docker.errors.APIError as error:
+        said = str(error.explanation or error).strip().rstrip(".")
+        raise SandboxFailure(f"Docker refused ({doing}): {said}.") from None
+    except (
+        docker.errors.DockerException,
+        requests.RequestException,
+        urllib3.exceptions.HTTPError,
+        OSError,
+    ) as error:
+        raise SandboxAway(
+            f"Docker's daemon does not answer ({doing}): {_root(error)}.", mend=START_IT
+        ) from None
+
+
+def _root(error: BaseException) -> str:
+    """The innermost reason of a chain of errors, in short."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return reason[:200] or type(error).__name__
