@@ -38,7 +38,7 @@ from orchestrator.models.ledger import SpendLedger
 from orchestrator.night_record import NightRecord, ReportScores, Round, save_record
 from orchestrator.outage import check_outage, is_away, wait_until_back
 from orchestrator.sandbox import make_sandbox
-from orchestrator.sandbox.base import Sandbox
+from orchestrator.sandbox.base import Sandbox, cannot
 from orchestrator.sandbox.choice import refuse_unsandboxed
 from orchestrator.scaffolds.revision import READ_EDITORS, Revision
 from orchestrator.scaffolds.store import ScaffoldStore
@@ -336,7 +336,10 @@ class Night:
             started_at=time.time() - self.record.seconds,
             allow_unsandboxed=self.record.allow_unsandboxed,
         )
+        config = self._planner.config  # with its sandbox decided, for the whole night
         self._sandbox = make_sandbox(config.sandbox, artifacts, config.docker)
+        settled = {"config": config, "sandbox_cannot": cannot(self._sandbox)}
+        self.record = self.record.model_copy(update=settled)
         if self.editor.name not in READ_EDITORS:
             allowed = self.record.allow_unsandboxed
             refuse_unsandboxed(self.editor.name, self._sandbox, allowed=allowed)

@@ -141,6 +141,7 @@ class NightRecord(Record):
         environment: Environment id.
         first: Commit of the champion it began with.
         config: The configuration it was started with.
+        sandbox_cannot: What its sandbox did not enforce on this machine.
         allow_unsandboxed: Whether a model's code may run where it is not locked in.
         started_at: Seconds since the epoch.
         seconds: How long it has run, pauses left out.
@@ -157,6 +158,7 @@ class NightRecord(Record):
     environment: str
     first: str
     config: Config
+    sandbox_cannot: str = ""
     allow_unsandboxed: bool = False
     started_at: float
     seconds: float = 0.0

@@ -28,8 +28,6 @@ from orchestrator.report.data import (
     Spend,
 )
 from orchestrator.report.words import summary
-from orchestrator.sandbox import make_sandbox
-from orchestrator.sandbox.base import cannot
 from orchestrator.scaffolds.errors import UnknownRevision
 from orchestrator.scaffolds.revision import Revision
 from orchestrator.scaffolds.store import ScaffoldStore
@@ -71,7 +69,7 @@ def gather(workspace: Workspace, record: NightRecord) -> ReportData:
         models=_models(config),
         editor=config.night.editor,
         sandbox=config.sandbox,
-        sandbox_cannot=cannot(make_sandbox(config.sandbox, workspace.artifacts, config.docker)),
+        sandbox_cannot=record.sandbox_cannot,
         settings=tuple(_settings(config)),
     )
     return facts.model_copy(update={"summary": summary(facts)})

@@ -140,7 +140,8 @@ class SampleNight:
             lineage="crafter",
             environment="crafter-v1",
             first=first.commit,
-            config=self.workspace.config,
+            config=self.workspace.config.model_copy(update={"sandbox": "process"}),
+            sandbox_cannot="The process sandbox does not enforce: no network.",
             started_at=STARTED,
             champion=first.tree,
         )

@@ -126,7 +126,7 @@ def test_the_night_as_a_whole(facts: ReportData) -> None:
     assert facts.spend.tokens == 13_000_000
     assert facts.spend.episode_hours == pytest.approx(130 * 9 / 3600)
     assert (facts.editor, facts.sandbox) == ("rules", "process")
-    assert "network" in facts.sandbox_cannot
+    assert facts.sandbox_cannot == "The process sandbox does not enforce: no network."
     assert [(one.role, one.provider) for one in facts.models] == [("action", "heuristic")]
 
 

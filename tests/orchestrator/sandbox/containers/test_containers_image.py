@@ -88,12 +88,13 @@ def test_a_base_image_without_python_is_refused(tmp_path: Path) -> None:
         archive.addfile(tarfile.TarInfo("empty"))
     name = "slowwave-test-empty:1"
     daemon.client.import_image_from_data(buffer.getvalue(), "slowwave-test-empty", "1")
-    before = len(daemon.client.containers(all=True))
+    probes = {"label": [f"{name}={text}" for name, text in image.PROBE_LABELS.items()]}
     try:
         with pytest.raises(UsageError, match="has no Python that runs") as failure:
             image.build(daemon, base=name, folder=tmp_path, fetch=False)
         assert "python:3." in str(failure.value.mend)
-        assert len(daemon.client.containers(all=True)) <= before
+        left = daemon.client.containers(all=True, filters={**probes, "ancestor": [name]})
+        assert left == []
     finally:
         daemon.client.remove_image(name, force=True)
 
