@@ -47,6 +47,9 @@ from orchestrator.tracking import Tracker
 from orchestrator.verdicts import commit_verdict, make_rule, percent
 from orchestrator.workspace import Workspace
 
+VAIN_ROUNDS = 3
+"""How often a sandbox that came back may lose the same episodes again."""
+
 MOVED = "Better, but the lineage was given another champion meanwhile: judge it again on that one."
 
 Played = Sequence[EpisodeResult | MissingEpisode]
@@ -183,7 +186,7 @@ class Night:
         self.listener.say(f"Candidate {number}: {candidate.subject}")
         champion = self._store.revision(candidate.parent_commit or "")
         entry = Round.of(number, candidate, champion)
-        refusal = self._refusal(candidate)
+        refusal = self._refusal(candidate, champion)
         entry = entry.refused(refusal) if refusal else self._gate(entry, candidate, champion)
         if entry.decision == "accept" and self._has_moved(candidate, champion):
             entry = entry.model_copy(update={"decision": "indecisive", "reason": MOVED})
@@ -201,7 +204,7 @@ class Night:
         head = self._store.champion(self.record.lineage)
         return head.commit != champion.commit and head.tree != candidate.tree
 
-    def _refusal(self, candidate: Revision) -> str:
+    def _refusal(self, candidate: Revision, champion: Revision) -> str:
         """Why the candidate does not get to the gate; empty if it does."""
         known = self._store.judged(self.record.lineage, candidate.tree)
         decided = known is not None and known.verdict and known.verdict.word != "indecisive"
@@ -211,13 +214,19 @@ class Night:
         folder = self._store.export(candidate.tree, self._revisions)
         seed = self._banks.seeds("propose", 1)
 
-        def play_smoke() -> EpisodeResult | MissingEpisode:
-            author = self._store.author(candidate.tree)
-            jobs = smoke.jobs(folder, candidate.tree, seed, author=author)
-            return self._played(jobs, f"smoke {candidate.name}")[0]
+        def play_smoke(revision: Revision) -> EpisodeResult | MissingEpisode:
+            author = self._store.author(revision.tree)
+            place = self._store.export(revision.tree, self._revisions)
+            jobs = smoke.jobs(place, revision.tree, seed, author=author)
+            return self._played(jobs, f"smoke {revision.name}")[0]
 
-        ceiling = self.config.ceilings.override_rate
-        return refusal_of(folder, play_smoke, self.workspace.artifacts, ceiling)
+        return refusal_of(
+            folder,
+            lambda: play_smoke(candidate),
+            self.workspace.artifacts,
+            self.config.ceilings.override_rate,
+            play_champion=lambda: play_smoke(champion),
+        )
 
     def _gate(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
         needed: dict[str, EpisodeResult] = {}
@@ -374,9 +383,15 @@ class Night:
 
     def _played(self, jobs: Sequence[EpisodeJob], label: str) -> Played:
         """Play; while the sandbox is away, wait, then play again what is missing."""
+        fewest, vain = len(jobs) + 1, 0
         while True:
             outcomes = self.play(jobs, label)
             if not is_away(outcomes):
+                return outcomes
+            lost = sum(isinstance(one, MissingEpisode) for one in outcomes)
+            # A sandbox that answers and still loses every episode is not worth the night.
+            fewest, vain = (lost, 0) if lost < fewest else (fewest, vain + 1)
+            if vain == VAIN_ROUNDS:
                 return outcomes
             self._save()
             wait_until_back(self._sandbox.check, self._hours_to_wait(), self.listener.say)

@@ -25,16 +25,20 @@ class Outage(InfrastructureError):
     """Too many episodes were lost for anything to be judged."""
 
 
-def check_outage(outcomes: Outcomes) -> None:
+def check_outage(outcomes: Outcomes, share: float = SHARE) -> None:
     """Stop where the machinery is down.
 
+    Args:
+        outcomes: What was played.
+        share: Share of missing episodes from which it is the machinery.
+
     Raises:
-        Outage: At least half of the episodes are missing, or one for a reason that stays.
+        Outage: So many of the episodes are missing, or one for a reason that stays.
     """
     missing = [one for one in outcomes if isinstance(one, MissingEpisode)]
     if not missing:
         return
-    if len(missing) >= SHARE * len(outcomes) or any(one.error in FATAL for one in missing):
+    if len(missing) >= share * len(outcomes) or any(one.error in FATAL for one in missing):
         raise Outage(
             f"{len(missing)} of {len(outcomes)} episodes could not be played: {missing[0].message}",
             mend=MEND,

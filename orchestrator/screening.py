@@ -15,7 +15,12 @@ PlaySmoke = Callable[[], EpisodeResult | MissingEpisode]
 
 
 def refusal_of(
-    folder: Path, play_smoke: PlaySmoke, artifacts: Path, override_ceiling: float
+    folder: Path,
+    play_smoke: PlaySmoke,
+    artifacts: Path,
+    override_ceiling: float,
+    *,
+    play_champion: PlaySmoke,
 ) -> str:
     """Why a candidate is refused; empty if it may go to the gate.
 
@@ -24,16 +29,19 @@ def refusal_of(
         play_smoke: Plays a short episode with it.
         artifacts: The artifacts folder, for the smoke episode's trajectory.
         override_ceiling: Share of steps in which code may override the model.
+        play_champion: Plays the same episode with what the candidate was made from.
 
     Raises:
-        Outage: The smoke episode could not be played, which is not the candidate's fault.
+        Outage: Neither smoke episode could be played, so it is the machinery.
     """
     faults = check_folder(folder, validate_manifest=manifest_faults)
     if faults:
         return str(faults[0])
     result = play_smoke()
-    check_outage([result])
-    assert isinstance(result, EpisodeResult)
+    if isinstance(result, MissingEpisode):
+        # A candidate that loses its own episodes would otherwise stop every night that meets it.
+        check_outage([result, play_champion()], share=1.0)
+        return f"The smoke episode was lost, and the champion's was not: {result.message}"
     if result.outcome.startswith("scaffold_"):
         return f"The smoke episode failed: {result.details.get('fault', result.outcome)}"
     return usurpation(artifacts, [result], override_ceiling)

@@ -81,6 +81,7 @@ ATTACKS: tuple[Attack, ...] = (
     _attack("lone_surrogate", "sends half a character", PROTOCOL),
     _attack("exit_in_step", "ends itself in the middle of a step", EXIT),
     _attack("forged_kill", "ends itself as if killed from outside", EXIT),
+    _attack("forged_limit", "has its container killed by the kernel", EXIT),
     _attack("patched_runner", "replaces the runner, so that code plays", END),
     Attack(
         "template_escape",

@@ -24,6 +24,8 @@ from orchestrator.errors import UsageError
 from orchestrator.gate.reach import check_reach
 from orchestrator.night_record import NightRecord, nights, read_record, save_record, unfinished
 from orchestrator.report import write_report
+from orchestrator.sandbox.base import SandboxAway, SandboxFailure
+from orchestrator.sandbox.choice import choose
 from orchestrator.verdicts import make_rule
 from orchestrator.workspace import Workspace, find_workspace
 
@@ -84,6 +86,7 @@ def _run(
         given = candidates is not None or sandbox is not None or allow_unsandboxed
         kept = "; it keeps the options it was started with" if given else ""
         aside.print(f"Going on with night {record.id}{kept}.", highlight=False, soft_wrap=True)
+        _require_sandbox(record)
     else:
         config = place.config
         if candidates is not None:
@@ -110,6 +113,24 @@ def _run(
 
         night_flow(place.root, record.id)
     return read_record(place.night_folder(record.id))
+
+
+def _require_sandbox(record: NightRecord) -> None:
+    """Refuse to go on with a night whose image is gone: any other would play other episodes.
+
+    Raises:
+        SandboxFailure: It is gone, or was built from other code.
+    """
+    try:
+        choose(record.config.sandbox, record.config.docker)
+    except SandboxAway:
+        raise
+    except SandboxFailure as failure:
+        raise SandboxFailure(
+            f"Night {record.id} cannot go on. {failure.message}",
+            mend="Begin another with --new; or go on with the version of Slowwave and the base"
+            " image that it was begun with.",
+        ) from None
 
 
 def report(

@@ -24,7 +24,7 @@ from orchestrator.cli.output import (
 from orchestrator.errors import UsageError
 from orchestrator.sandbox import make_sandbox
 from orchestrator.sandbox.base import Sandbox, SandboxAway, cannot, missing
-from orchestrator.workspace import Workspace, workspace_or_here
+from orchestrator.workspace import workspace_or_here
 
 app = typer.Typer(
     help="Where scaffold code runs: build the image, try to break out.", no_args_is_help=True
@@ -74,7 +74,7 @@ def build(
     built, fresh = image.build(
         daemon,
         base=base,
-        folder=wheels or _wheels(place, base),
+        folder=wheels or place.artifacts / "wheels",
         fetch=wheels is None,
         say=lambda text: aside.print(text, highlight=False, markup=False, soft_wrap=True),
     )
@@ -198,8 +198,3 @@ def _print_findings(room: Sandbox, found: Sequence[Finding]) -> None:
         highlight=False,
         markup=False,
     )
-
-
-def _wheels(place: Workspace, base: str) -> Path:
-    """Where wheels for a base image are kept, so that a second build asks nobody."""
-    return place.artifacts / "wheels" / base.replace("/", "_").replace(":", "_")

@@ -21,7 +21,7 @@ class Guarantee(StrEnum):
     CPU_TIME = "processor time is limited"
     OPEN_FILES = "the number of open files is limited"
     FILE_WRITES = "no byte can be written to a file"
-    FILE_COUNT = "only a small number of files can be made, and none outside a scratch folder"
+    FILE_COUNT = "only a small number of files can be made, and none of them is the host's"
     PROCESS_COUNT = "the number of processes is limited"
     NO_NETWORK = "no network can be reached"
     NO_HOST_FILES = "no file of the host's users can be read or changed but the scaffold's, read"

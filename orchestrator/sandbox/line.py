@@ -85,14 +85,15 @@ class LineSession:
             SandboxFailure: It did not come up in time, or ended.
         """
         try:
-            up = isinstance(self.receive(seconds), Up)
+            first = self.receive(seconds)
+            if not isinstance(first, Up):
+                raise SandboxFailure(f"The sandbox began with {type(first).__name__}, not with Up.")
         except ScaffoldFailure as failure:
             self.close()
             raise SandboxFailure(f"The sandbox did not come up: {failure}") from failure
         except BaseException:
             self.close()
             raise
-        assert up, "the agent code speaks first"
 
     def send(self, message: FromHost, seconds: float = SEND_SECONDS) -> None:
         """Write one message, without ever blocking on code that does not read."""

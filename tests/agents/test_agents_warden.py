@@ -17,14 +17,18 @@ WATCH = """
 import os, select, signal, sys
 from agents.warden import watch
 
+inner, outer = os.pipe()
 {before}
 child = os.fork()
 if child == 0:
+    os.dup2(inner, 0)
+    os.closerange(inner, outer + 1)
     {child}
     os._exit(0)
+os.close(inner)
 {meanwhile}
 os.write(1, b"up\\n")
-watch(child, {seconds}, 0, os._exit)
+watch(child, {seconds}, 0, outer, os._exit)
 """
 WAIT = "poll = select.poll(); poll.register(0, 0); poll.poll()"
 ENDED = "os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)"
@@ -66,17 +70,36 @@ def test_it_leaves_when_the_host_has_gone(unread: bytes) -> None:
         process.stdin.flush()
         assert process.poll() is None
         process.stdin.close()
-        assert left(process) == (0, b"")
+        assert left(process) == (4, b"")
 
 
-def test_what_can_be_read_does_not_wake_it() -> None:
-    """It is the child's: what ends the warden is the child's end, when it has read it."""
+def test_what_the_host_writes_is_handed_on() -> None:
     read = "data = sys.stdin.buffer.read(9); os._exit(7 if data == b'for child' else 0)"
     with warden(read) as process:
         assert process.stdin is not None
         process.stdin.write(b"for child")
         process.stdin.flush()
         assert left(process) == (1, b"")
+
+
+def test_much_is_handed_on_whole_to_a_child_that_reads_late() -> None:
+    read = "data = sys.stdin.buffer.read(3_000_000); os._exit(7 if len(set(data)) == 256 else 0)"
+    with warden(read) as process:
+        assert process.stdin is not None
+        process.stdin.write((bytes(range(256)) * 12_000)[:3_000_000])
+        process.stdin.flush()
+        assert left(process) == (1, b"")
+
+
+KEEP_OPEN = "kept = os.open('/proc/self/fd/0', os.O_WRONLY); " + WAIT
+
+
+def test_code_that_keeps_the_pipe_open_does_not_keep_it() -> None:
+    with warden(KEEP_OPEN) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"x" * 150_000)  # more than the child's pipe holds, and never read
+        process.stdin.close()
+        assert process.wait() == 4
 
 
 @pytest.mark.parametrize("meanwhile", ["", ENDED], ids=["later", "before"])
@@ -146,4 +169,4 @@ def test_the_command_starts_the_runner(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b'{"type":"up"}\n'
         process.stdin.close()
-        assert process.wait() == 0
+        assert process.wait() == 4

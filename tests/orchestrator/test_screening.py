@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator import screening
 from orchestrator.config import Config
 from orchestrator.editors.rules.catalogue import read_catalogue
 from orchestrator.episodes.job import run_job
@@ -17,7 +18,7 @@ from orchestrator.episodes.trajectory import TrajectoryError
 from orchestrator.outage import Outage
 from orchestrator.scaffolds.errors import NoStore
 from orchestrator.scaffolds.fault import BrokenScaffold
-from orchestrator.screening import refusal_of
+from orchestrator.screening import PlaySmoke
 from tests.support.crafter_parts import EDITS, ROOT, SCAFFOLD, edited_scaffold
 
 CEILING = 0.1
@@ -44,6 +45,16 @@ def smoke(folder: Path, artifacts: Path, steps: int = 10) -> Callable[[], Episod
 
 def never() -> EpisodeResult:
     raise AssertionError("a smoke episode was played")
+
+
+def refusal_of(
+    folder: Path,
+    play: PlaySmoke,
+    artifacts: Path,
+    ceiling: float,
+    champion: PlaySmoke = never,
+) -> str:
+    return screening.refusal_of(folder, play, artifacts, ceiling, play_champion=champion)
 
 
 def test_a_sound_candidate_goes_to_the_gate(candidate: Path, artifacts: Path) -> None:
@@ -87,10 +98,31 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         check_scaffold_folder(tmp_path / "nowhere")
 
 
-def test_a_smoke_episode_that_is_missing_is_nobodys_fault(candidate: Path, artifacts: Path) -> None:
-    missing = MissingEpisode(key="k", seed=7, error="ModelTimeout", message="The server is slow.")
+MISSING = MissingEpisode(key="k", seed=7, error="ModelTimeout", message="The server is slow.")
+
+
+def test_a_smoke_episode_that_anyone_loses_is_nobodys_fault(
+    candidate: Path, artifacts: Path
+) -> None:
     with pytest.raises(Outage, match="The server is slow"):
-        refusal_of(candidate, lambda: missing, artifacts, CEILING)
+        refusal_of(candidate, lambda: MISSING, artifacts, CEILING, lambda: MISSING)
+
+
+def test_a_smoke_episode_that_only_the_candidate_loses_refuses_it(
+    candidate: Path, artifacts: Path
+) -> None:
+    """Or it would stop this night, and every night that goes on with it."""
+    champion = smoke(SCAFFOLD, artifacts)
+    refusal = refusal_of(candidate, lambda: MISSING, artifacts, CEILING, champion)
+    assert refusal == (
+        "The smoke episode was lost, and the champion's was not: The server is slow."
+    )
+
+
+def test_a_full_disk_stops_the_night_whoever_meets_it(candidate: Path, artifacts: Path) -> None:
+    full = MISSING.model_copy(update={"error": "DiskFull", "message": "The disk is full."})
+    with pytest.raises(Outage, match="The disk is full"):
+        refusal_of(candidate, lambda: full, artifacts, CEILING, smoke(SCAFFOLD, artifacts))
 
 
 def test_a_scaffold_that_breaks_is_refused_with_its_fault(candidate: Path, artifacts: Path) -> None:

@@ -48,4 +48,15 @@ def attempt(what, function, *arguments):
 def places():
     """Folders in which somebody might let us write."""
     here = os.path.dirname(os.path.abspath(__file__))
-    return ["/tmp", "/dev/shm", "/var/tmp", "/run", "/dev", "/proc/self", "/", here, "/scaffold"]
+    return [
+        "/tmp",
+        "/dev/shm",
+        "/var/tmp",
+        "/run",
+        "/dev",
+        "/dev/mqueue",
+        "/proc/self",
+        "/",
+        here,
+        "/scaffold",
+    ]

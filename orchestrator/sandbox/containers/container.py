@@ -8,6 +8,7 @@ import socket
 import tarfile
 import time
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from orchestrator.sandbox.base import (
     ScaffoldFailure,
 )
 from orchestrator.sandbox.containers import reaper
-from orchestrator.sandbox.containers.daemon import Daemon, translated
+from orchestrator.sandbox.containers.daemon import START_IT, Daemon, translated
 from orchestrator.sandbox.containers.frames import Frames
 from orchestrator.sandbox.line import Hangup, last_words
 
@@ -31,6 +32,9 @@ USER = "65534:65534"
 _CHUNK = 1 << 16
 _END_SECONDS = 5.0
 _KILLED = 137
+_HOST_GONE = 4
+"""The warden's status when its host has gone (`agents.warden`)."""
+_NOTED_SECONDS = 0.5
 
 
 def create(
@@ -140,6 +144,7 @@ class ContainerWire:
         self._frames = Frames()
         self._killed = False
         self._closed = False
+        self._away = False
         self._socket: socket.socket | None = None
         wanted = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         try:
@@ -187,6 +192,7 @@ class ContainerWire:
             with translated("asking after a container that does not answer"):
                 found = self._daemon.quick.containers(all=True, filters={"id": self._number})
         except SandboxFailure as failure:
+            self._away = isinstance(failure, SandboxAway)
             return failure
         if not found:
             return SandboxFailure("A sandbox's container was taken away.")
@@ -197,29 +203,55 @@ class ContainerWire:
     def why(self) -> Exception:
         """What ended the container, from what the daemon says; no word of the code inside counts.
 
-        The first process of the container holds the channel open as long as it lives, and cannot be
-        killed from inside (`agents.warden`): a wire that hangs up although it runs, and a first
-        process that was killed although memory sufficed, are the machinery's doing.
+        The machinery is blamed only for what the code cannot bring about: the first process of the
+        container (`agents.warden`) saw the host go, is there although the channel is gone, or was
+        killed by the daemon. Whatever else ends it is the scaffold's doing; or it could choose to
+        have its bad games lost.
         """
         if self._killed:
             return ScaffoldFailure("exit", "The scaffold's container has ended.")
         try:
             state = self._final_state()
+            blamed = self._blamed(state)
         except SandboxFailure as failure:
-            return failure
+            blamed = failure
+        if isinstance(blamed, SandboxAway):
+            self._away = True
+        if blamed is not None:
+            return blamed
         self.kill()
         status, words = int(state["ExitCode"]), last_words(self._frames.said)
         if state.get("OOMKilled"):
             return ScaffoldFailure(
                 "memory", f"The scaffold took more memory than it may, and was ended.{words}"
             )
-        if state["Running"]:
-            return SandboxAway("Docker let go of a container that still runs.")
-        if status == _KILLED:
-            return SandboxFailure("A sandbox's container was killed from outside.")
         return ScaffoldFailure(
             "exit", f"The scaffold's process ended (exit status {status}).{words}"
         )
+
+    def _blamed(self, state: dict[str, Any]) -> SandboxFailure | None:
+        """What the machinery did to the container, if it was the machinery."""
+        if state["Running"] or state["ExitCode"] == _HOST_GONE or not self._daemon.pulse.beats:
+            return SandboxAway("Docker let go of a container.", mend=START_IT)
+        if state["ExitCode"] != _KILLED or state.get("OOMKilled"):
+            return None
+        # The kernel may kill the first process for a limit that the code inside has put on it. So
+        # it is asked who did it; the daemon notes a kill just after it, by its own clock.
+        ended = datetime.fromisoformat(state["FinishedAt"]).timestamp()
+        with translated("asking who ended a container"):
+            kills = list(
+                self._daemon.quick.events(
+                    since=f"{ended - 5:.3f}",
+                    until=f"{ended + _NOTED_SECONDS:.3f}",
+                    filters={"container": self._number, "event": "kill"},
+                    decode=True,
+                )
+            )
+        if kills:
+            return SandboxFailure("A sandbox's container was killed from outside.")
+        if self._daemon.pulse.stops_within(_NOTED_SECONDS):
+            return SandboxAway("Docker's daemon has ended a container with itself.", mend=START_IT)
+        return None
 
     def _final_state(self) -> dict[str, Any]:
         """The container's state, once it has had the time to end."""
@@ -239,7 +271,7 @@ class ContainerWire:
             self._hang_up()
             with suppress(SandboxFailure), translated("killing a container"):
                 try:
-                    self._daemon.client.kill(self._number)
+                    self._daemon.quick.kill(self._number)
                 except docker.errors.APIError as error:
                     if error.status_code not in (404, 409):  # it has ended, or is gone
                         raise
@@ -250,7 +282,10 @@ class ContainerWire:
             return
         self._closed = self._killed = True
         self._hang_up()
-        reaper.dispose(self._daemon, self._number)
+        if self._away:
+            reaper.owe(self._daemon, self._number)
+        else:
+            reaper.dispose(self._daemon, self._number)
 
     def _hang_up(self) -> None:
         if self._socket is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,43 @@ SCHEMES = ("unix://", "tcp://", "http://", "https://", "npipe://")
 START_IT = "Start it (systemctl start docker, or Docker Desktop), or use --sandbox process."
 
 
+class Pulse:
+    """Holds a stream of the daemon's events open, which ends with the daemon.
+
+    A daemon that was stopped and started again knows the same containers and has killed them all:
+    only this tells that it was no scaffold that ended.
+    """
+
+    def __init__(self, client: docker.APIClient) -> None:
+        # What stands between may refuse this, and answers in the place of events then.
+        told = client.events(since="1", until="1", decode=True)
+        if any("Type" not in one for one in told):
+            raise SandboxFailure(
+                "Docker does not tell of its events, by which a crash is told from an attack.",
+                mend="Let whatever stands before the daemon's socket pass /events.",
+            )
+        self._stopped = threading.Event()
+        threading.Thread(target=self._listen, args=(client,), daemon=True).start()
+
+    @property
+    def beats(self) -> bool:
+        """Whether the daemon has never been away."""
+        return not self._stopped.is_set()
+
+    def stops_within(self, seconds: float) -> bool:
+        """Whether it is away, or will have been in this time."""
+        return self._stopped.wait(seconds)
+
+    def _listen(self, client: docker.APIClient) -> None:
+        try:
+            for _ in client.events(filters={"type": "daemon"}):
+                pass
+        except (docker.errors.DockerException, requests.RequestException, OSError, ValueError):
+            pass
+        finally:
+            self._stopped.set()
+
+
 @dataclass(frozen=True, slots=True)
 class Daemon:
     """A daemon that has answered.
@@ -40,11 +78,13 @@ class Daemon:
         client: The SDK's client.
         quick: The same for questions that must be answered at once.
         address: Where it is.
+        pulse: Whether it has been there without a break since it answered.
     """
 
     client: docker.APIClient
     quick: docker.APIClient
     address: str
+    pulse: Pulse
 
     @property
     def local(self) -> bool:
@@ -75,7 +115,8 @@ def connect(host: str | None) -> Daemon:
     with translated(address):
         quick = docker.APIClient(**options, version="auto", timeout=ANSWER_SECONDS)
         client = docker.APIClient(**options, version=quick.api_version, timeout=WORK_SECONDS)
-    return Daemon(client, quick, address)
+        pulse = Pulse(client)
+    return Daemon(client, quick, address, pulse)
 
 
 def forget() -> None:
@@ -117,21 +158,43 @@ def translated(doing: str) -> Iterator[None]:
         yield
     except docker.errors.APIError as error:
         said = str(error.explanation or error).strip().rstrip(".")
-        raise SandboxFailure(f"Docker refused ({doing}): {said}.") from None
+        mend = next((mend for words, mend in _MENDS.items() if words in said.lower()), None)
+        raise SandboxFailure(f"Docker refused ({doing}): {said}.", mend=mend) from None
     except (
         docker.errors.DockerException,
         requests.RequestException,
         urllib3.exceptions.HTTPError,
         OSError,
     ) as error:
+        if isinstance(_root(error), PermissionError):
+            raise SandboxFailure(
+                f"This user may not use Docker's daemon ({doing}).",
+                mend="Join the group that owns its socket, usually docker, and log in again; or use"
+                " rootless Docker, or --sandbox process.",
+            ) from None
         raise SandboxAway(
-            f"Docker's daemon does not answer ({doing}): {_root(error)}.", mend=START_IT
+            f"Docker's daemon does not answer ({doing}): {_reason(error)}.", mend=START_IT
         ) from None
 
 
-def _root(error: BaseException) -> str:
-    """The innermost reason of a chain of errors, in short."""
+_NO_RUNTIME = "Install that runtime and tell the daemon, or take `runtime` out of slowwave.toml."
+_MENDS = {
+    "bind source path does not exist": 'Set `scaffold = "copy"` under [docker] in slowwave.toml:'
+    " the daemon does not see this machine's files.",
+    "unknown runtime": _NO_RUNTIME,
+    "unknown or invalid runtime": _NO_RUNTIME,
+}
+"""What to do about some refusals, by words in them."""
+
+
+def _root(error: BaseException) -> BaseException:
+    """The innermost error of a chain."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return reason[:200] or type(error).__name__
+    return error
+
+
+def _reason(error: BaseException) -> str:
+    root = _root(error)
+    words = root.strerror if isinstance(root, OSError) and root.strerror else str(root)
+    return words[:200] or type(root).__name__

@@ -32,6 +32,7 @@ LABEL_CODE = "slowwave.sandbox.code"
 LABEL_CONTENT = "slowwave.sandbox.content"
 LABEL_BASE = "slowwave.sandbox.base"
 LABEL_PYTHON = "slowwave.sandbox.python"
+LABELS = {LABEL_CODE, LABEL_CONTENT, LABEL_BASE, LABEL_PYTHON}
 
 MODULES = ("__init__", "grammar", "loop", "messages", "runner", "scaffold", "warden")
 BUILD = "slowwave sandbox build"
@@ -115,8 +116,9 @@ def build(
     Args:
         daemon: Where.
         base: The base image; pulled if it is not there.
-        folder: The folder of wheels.
-        fetch: Whether what is not in that folder may be downloaded into it.
+        folder: The folder of wheels; with `fetch`, where folders of wheels are kept, one for each
+            kind of Python.
+        fetch: Whether what is not there may be downloaded.
         say: Told what happens.
 
     Returns:
@@ -130,7 +132,7 @@ def build(
     base_id = require_base(daemon, base, say)
     python = interpreter(daemon, base)
     found = (
-        wheels.download(folder, wheels.pins(), python)
+        wheels.download(folder / python.name, wheels.pins(), python)
         if fetch
         else wheels.find(folder, wheels.pins())
     )
@@ -276,11 +278,20 @@ def _inspect(daemon: Daemon, name: str) -> Image | None:
         except docker.errors.ImageNotFound:
             return None
     labels = found["Config"].get("Labels") or {}
-    if labels.get(LABEL_CODE) != code_fingerprint():
+    if not _is_ours(labels, found.get("RepoTags")):
+        raise SandboxFailure(
+            f"The image {name} is none that `{BUILD}` has made.", mend=f"Build one: {BUILD}"
+        )
+    if labels[LABEL_CODE] != code_fingerprint():
         raise SandboxFailure(
             f"The image {name} was built from other agent code than this.", mend=f"Build: {BUILD}"
         )
     return _image(found["Id"], labels)
+
+
+def _is_ours(labels: dict[str, str], tags: list[str] | None) -> bool:
+    """Whether an image is what its labels say; one that was built on top of it has them as well."""
+    return f"{REPOSITORY}:{labels.get(LABEL_CONTENT)}" in (tags or ()) and set(labels) >= LABELS
 
 
 def _ours(daemon: Daemon) -> list[Image]:
@@ -288,7 +299,8 @@ def _ours(daemon: Daemon) -> list[Image]:
     wanted = {"label": f"{LABEL_CODE}={code_fingerprint()}"}
     with translated("looking for the sandbox's image"):
         found = daemon.client.images(name=REPOSITORY, filters=wanted)
-    newest = sorted(found, key=lambda one: (one["Created"], one["Id"]), reverse=True)
+    own = [one for one in found if _is_ours(one["Labels"], one.get("RepoTags"))]
+    newest = sorted(own, key=lambda one: (one["Created"], one["Id"]), reverse=True)
     return [_image(one["Id"], one["Labels"]) for one in newest]
 
 

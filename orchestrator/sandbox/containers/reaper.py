@@ -7,8 +7,11 @@ taken for dead. `auto_remove` is not relied on: the daemon may be gone when a co
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
+import platform
 import time
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -25,8 +28,6 @@ LABEL_PLACE = "slowwave.sandbox.place"
 LABEL_OWNER = "slowwave.sandbox.owner"
 LABEL_DEADLINE = "slowwave.sandbox.deadline"
 GRACE_SECONDS = 60
-CLOCK_SECONDS = 30
-"""How far the start of one process may seem to have moved."""
 
 
 def labels(lifetime_seconds: int) -> dict[str, str]:
@@ -41,21 +42,24 @@ def labels(lifetime_seconds: int) -> dict[str, str]:
 
 _seen: set[str] = set()
 _owed: set[tuple[str, str]] = set()
+_log = logging.getLogger(__name__)
 
 
 def sweep(daemon: Daemon) -> None:
     """Before a container is started: reap once in this process, and remove what is still owed.
 
+    A container that cannot be removed does not keep the next one from starting.
+
     Raises:
         SandboxAway: The daemon does not answer.
     """
     if daemon.address not in _seen:
-        reap(daemon)
         _seen.add(daemon.address)
+        reap(daemon)
     for address, number in sorted(_owed):
         if address == daemon.address:
-            remove(daemon, number)
             _owed.discard((address, number))
+            dispose(daemon, number)
 
 
 def reap(daemon: Daemon) -> int:
@@ -68,7 +72,7 @@ def reap(daemon: Daemon) -> int:
         found = daemon.client.containers(all=True, filters={"label": LABEL})
     left = [one["Id"] for one in found if is_left_behind(one["Labels"])]
     for number in left:
-        remove(daemon, number)
+        dispose(daemon, number)
     return len(left)
 
 
@@ -91,8 +95,14 @@ def dispose(daemon: Daemon, number: str) -> None:
     """Remove a container; if that fails now, before the next one is started."""
     try:
         remove(daemon, number)
-    except SandboxFailure:
-        _owed.add((daemon.address, number))
+    except SandboxFailure as failure:
+        _log.warning("The container %s is still there: %s", number[:12], failure)
+        owe(daemon, number)
+
+
+def owe(daemon: Daemon, number: str) -> None:
+    """Have a container removed before the next one is started."""
+    _owed.add((daemon.address, number))
 
 
 def is_left_behind(found: Mapping[str, str]) -> bool:
@@ -105,7 +115,7 @@ def is_left_behind(found: Mapping[str, str]) -> bool:
         return False
     number, _, began = found.get(LABEL_OWNER, "").partition("@")
     try:
-        return not _is_running(int(number), float(began))
+        return not began or int(number) < 1 or not _is_running(int(number), began)
     except ValueError:
         return True
 
@@ -117,19 +127,36 @@ def _place() -> str:
     for path in (Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")):
         with suppress(OSError):
             parts.append(os.readlink(path) if path.is_symlink() else path.read_text())
-    return hashlib.sha256(repr(parts or psutil.boot_time()).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(parts or (platform.node(), uuid.getnode())).encode()).hexdigest()[
+        :16
+    ]
 
 
 def _owner() -> str:
     """This process, told from a later one with the same number by when it started."""
-    return f"{os.getpid()}@{psutil.Process().create_time():.2f}"
+    return f"{os.getpid()}@{_start(os.getpid())}"
 
 
-def _is_running(number: int, began: float) -> bool:
+def _is_running(number: int, began: str) -> bool:
+    """Whether a process is the one that began then; in doubt it is."""
     try:
-        # The system's clock may have been set since, which moves the start that is worked out.
-        return bool(abs(psutil.Process(number).create_time() - began) < CLOCK_SECONDS)
-    except psutil.NoSuchProcess:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
         return False
-    except psutil.AccessDenied:
-        return True
+    except PermissionError:  # another user's
+        pass
+    found = _start(number)
+    return found in ("", began)
+
+
+def _start(number: int) -> str:
+    """When a process began, in a form that no setting of the clock changes; empty if unknown."""
+    with suppress(OSError, IndexError):
+        # Fields after the name, which may hold anything: state is the third of all, the start, in
+        # ticks since the boot, the 22nd (proc(5)).
+        fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
+        return "ended" if fields[0] in "ZX" else fields[19]
+    if not Path("/proc/self/stat").exists():
+        with suppress(psutil.Error):
+            return f"{psutil.Process(number).create_time():.0f}"
+    return ""

@@ -8,8 +8,15 @@ from pathlib import Path
 from orchestrator.sandbox.base import Guarantee, SandboxLimits
 from orchestrator.sandbox.containers import container, image, reaper
 from orchestrator.sandbox.containers.config import DockerConfig
-from orchestrator.sandbox.containers.daemon import Daemon, connect, forget
+from orchestrator.sandbox.containers.daemon import Daemon, connect, forget, translated
 from orchestrator.sandbox.line import LineSession
+
+_ASKED = {
+    "MemoryLimit": Guarantee.TOTAL_MEMORY,
+    "SwapLimit": Guarantee.TOTAL_MEMORY,
+    "PidsLimit": Guarantee.PROCESS_COUNT,
+}
+"""What a rootless daemon or an old kernel drops with no more than a warning."""
 
 
 class DockerSandbox:
@@ -20,15 +27,26 @@ class DockerSandbox:
     """
 
     name = "docker"
-    guarantees = frozenset(Guarantee)
 
     def __init__(self, config: DockerConfig) -> None:
         self._config = config
 
     @property
     def daemon(self) -> Daemon:
-        """The daemon; raises `SandboxAway` if it does not answer the first time."""
-        return connect(self._config.host)
+        """The daemon; raises `SandboxAway` if it does not answer."""
+        daemon = connect(self._config.host)
+        if not daemon.pulse.beats:
+            forget()
+            daemon = connect(self._config.host)
+        return daemon
+
+    @property
+    def guarantees(self) -> frozenset[Guarantee]:
+        """Everything, unless the daemon says that its kernel cannot; raises `SandboxAway`."""
+        with translated("asking what can be limited"):
+            found = self.daemon.client.info()
+        gaps = {one for field, one in _ASKED.items() if not found.get(field, True)}
+        return frozenset(Guarantee) - gaps
 
     @cached_property
     def image(self) -> image.Image:

@@ -51,8 +51,11 @@ class Engine(BaseHTTPRequestHandler):
         if path == "/version":
             self._answer(200, {"ApiVersion": "1.43", "Version": "24"})
         elif path.endswith("/images/json"):
-            here = [{"Id": "sha256:1", "Created": 1, "Labels": self.labels}]
+            tags = ["slowwave-sandbox:0123456789abcdef"]
+            here = [{"Id": "sha256:1", "Created": 1, "Labels": self.labels, "RepoTags": tags}]
             self._answer(200, here if self.labels else [])
+        elif path.endswith("/events"):
+            self._answer(200, None)
         else:
             self._answer(404, {"message": "No such image"})
 
@@ -60,7 +63,7 @@ class Engine(BaseHTTPRequestHandler):
         pass
 
     def _answer(self, status: int, what: object) -> None:
-        body = json.dumps(what).encode()
+        body = b"" if what is None else json.dumps(what).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

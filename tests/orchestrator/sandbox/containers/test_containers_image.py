@@ -15,15 +15,19 @@ from orchestrator.sandbox.containers.daemon import connect
 from orchestrator.sandbox.containers.wheels import Interpreter
 from tests.support.docker_parts import base_or_skip, docker_or_skip
 
+# One after the other: each looks at what images there are.
+pytestmark = pytest.mark.xdist_group("docker-images")
+
 
 def test_building_twice_builds_once() -> None:
     base, folder = base_or_skip()
     daemon, said = docker_or_skip(), []
     first, _ = image.build(daemon, base=base, folder=folder, fetch=False)
-    before = {one["Id"] for one in daemon.client.images(all=True)}
+    same = {"label": f"{image.LABEL_CONTENT}={first.content}"}
+    before = [one["Id"] for one in daemon.client.images(all=True, filters=same)]
     second, fresh = image.build(daemon, base=base, folder=folder, fetch=False, say=said.append)
     assert (second, fresh, said) == (first, False, [])
-    assert {one["Id"] for one in daemon.client.images(all=True)} == before
+    assert [one["Id"] for one in daemon.client.images(all=True, filters=same)] == before
     assert first.tag == f"slowwave-sandbox:{first.content}"
     assert (first.base, first.python[:4]) == (base, "3.11")
     assert image.find(daemon, first.tag) == first
@@ -49,6 +53,26 @@ def test_other_code_is_another_image_and_the_old_one_does_not_count(
         assert image.find(daemon) == image.find(daemon, new.tag)
     finally:
         daemon.client.remove_image(new.id, force=True)
+
+
+def test_an_image_built_on_top_of_ours_is_not_ours() -> None:
+    daemon = docker_or_skip()
+    ours = image.find(daemon)
+    name = "slowwave-test-child:1"
+    text = f"FROM {ours.tag}\nLABEL more=1\n".encode()
+    list(daemon.client.build(fileobj=io.BytesIO(text), tag=name, network_mode="none", decode=True))
+    try:
+        with pytest.raises(SandboxFailure, match="none that `slowwave sandbox build` has made"):
+            image.find(daemon, name)
+        assert image.find(daemon) == ours
+    finally:
+        daemon.client.remove_image(name, force=True)
+
+
+def test_an_image_without_our_labels_is_not_ours() -> None:
+    base, _ = base_or_skip()
+    with pytest.raises(SandboxFailure, match="none that `slowwave sandbox build` has made"):
+        image.find(docker_or_skip(), base)
 
 
 def test_the_code_that_counts_is_all_that_goes_in(monkeypatch: pytest.MonkeyPatch) -> None:

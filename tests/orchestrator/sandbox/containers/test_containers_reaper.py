@@ -33,20 +33,39 @@ def test_the_deadline_is_its_lifetime_and_a_little_more() -> None:
 
 def test_one_of_another_machine_is_left_to_that_machine() -> None:
     other = {**reaper.labels(DAY), reaper.LABEL_PLACE: "another machine"}
-    assert not reaper.is_left_behind({**other, reaper.LABEL_OWNER: "1@0.00"})
+    assert not reaper.is_left_behind({**other, reaper.LABEL_OWNER: "1@0"})
 
 
 def test_one_whose_process_is_gone_is_left_behind() -> None:
-    child = subprocess.Popen([sys.executable, "-c", "pass"])
-    child.wait()
-    assert reaper.is_left_behind(
-        {**reaper.labels(DAY), reaper.LABEL_OWNER: f"{child.pid}@{time.time():.2f}"}
-    )
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        owner = {reaper.LABEL_OWNER: f"{child.pid}@{reaper._start(child.pid)}"}
+        assert not reaper.is_left_behind({**reaper.labels(DAY), **owner})
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        # It still has its number, and is nobody any more.
+        assert reaper.is_left_behind({**reaper.labels(DAY), **owner})
+    assert reaper.is_left_behind({**reaper.labels(DAY), **owner})
 
 
 def test_a_number_that_was_given_to_another_process_is_told_apart() -> None:
-    mine = {**reaper.labels(DAY), reaper.LABEL_OWNER: f"{os.getpid()}@12345.67"}
+    mine = {**reaper.labels(DAY), reaper.LABEL_OWNER: f"{os.getpid()}@1234567"}
     assert reaper.is_left_behind(mine)
+
+
+def test_a_clock_that_is_set_kills_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = reaper.labels(DAY)
+    monkeypatch.setattr("psutil.boot_time", lambda: 0.0)
+    monkeypatch.setattr("psutil.Process.create_time", lambda self: 0.0)
+    assert not reaper.is_left_behind(mine)
+
+
+def test_a_process_that_may_not_be_looked_at_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", forbidden)
+    monkeypatch.setattr(reaper, "_start", lambda number: "")
+    assert not reaper.is_left_behind({**reaper.labels(DAY), reaper.LABEL_OWNER: "7@123"})
 
 
 @pytest.mark.parametrize("owner", ["", "x", "-1@3", "12", "@"])
@@ -58,7 +77,7 @@ def test_the_living_are_spared_and_the_dead_removed() -> None:
     daemon = docker_or_skip()
     image = daemon.client.images(filters={"label": "slowwave.sandbox.code"})[0]["Id"]
     mine = reaper.labels(DAY)
-    dead = {**mine, reaper.LABEL_OWNER: f"{os.getpid()}@1.00"}
+    dead = {**mine, reaper.LABEL_OWNER: f"{os.getpid()}@1"}
     made = [daemon.client.create_container(image, labels=one)["Id"] for one in (mine, dead)]
     try:
         assert reaper.reap(daemon) >= 1

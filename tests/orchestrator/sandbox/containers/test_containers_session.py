@@ -191,6 +191,24 @@ def test_it_promises_everything_there_is_to_promise() -> None:
     assert cannot(sandbox) == ""
 
 
+@pytest.mark.parametrize(
+    ("field", "gap"),
+    [
+        ("MemoryLimit", "total memory"),
+        ("SwapLimit", "total memory"),
+        ("PidsLimit", "process count"),
+    ],
+)
+def test_it_does_not_promise_what_the_daemon_drops(
+    monkeypatch: pytest.MonkeyPatch, field: str, gap: str
+) -> None:
+    """A rootless daemon takes such limits with no more than a warning."""
+    client = docker_or_skip().client
+    info = {**client.info(), field: False}
+    monkeypatch.setattr(client, "info", lambda: info)
+    assert cannot(docker_sandbox()) == f"The docker sandbox does not enforce: {gap}."
+
+
 # --- a daemon elsewhere -----------------------------------------------------------------------
 
 
@@ -302,24 +320,31 @@ def test_a_lifetime_ends_a_container_by_itself(begin: Begin) -> None:
 
 # --- nothing is left --------------------------------------------------------------------------
 
+KEEP_OPEN = on_observation("kept = os.open('/proc/self/fd/0', os.O_WRONLY)", "time.sleep(1000)")
 HOST = """
 import sys
 from pathlib import Path
 from orchestrator.sandbox.base import SandboxLimits
+from agents.messages import Observe
 from orchestrator.sandbox.containers.config import DockerConfig
 from orchestrator.sandbox.containers.sandbox import DockerSandbox
+from tests.orchestrator.sandbox.containers.conftest import START
 
 session = DockerSandbox(DockerConfig()).start(Path(sys.argv[1]), SandboxLimits())
+session.send(START)
+session.receive(30)
+session.send(Observe(0, "You are in room 0.", None, ""))
 print(session._wire._number, flush=True)
 sys.stdin.read()
 """
 
 
+@pytest.mark.parametrize("hooks", [None, KEEP_OPEN], ids=["honest", "keeps its channel open"])
 def test_a_container_ends_with_its_host_and_the_next_start_removes_it(
-    begin: Begin, tmp_path: Path
+    begin: Begin, tmp_path: Path, hooks: str | None
 ) -> None:
     daemon = docker_or_skip()
-    folder = write_scaffold(tmp_path / "scaffold")
+    folder = write_scaffold(tmp_path / "scaffold", hooks=hooks)
     command = [sys.executable, "-c", HOST, folder]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as host:
         assert host.stdout is not None
@@ -327,7 +352,7 @@ def test_a_container_ends_with_its_host_and_the_next_start_removes_it(
         assert daemon.client.inspect_container(number)["State"]["Running"]
         host.kill()
         host.wait()
-    assert daemon.client.wait(number, timeout=30)["StatusCode"] == 0
+    assert daemon.client.wait(number, timeout=30)["StatusCode"] == 4
     reaper._seen.clear()  # as a new process would
     begin()
     with pytest.raises(docker.errors.NotFound):
@@ -346,6 +371,25 @@ def test_no_container_and_no_descriptor_is_left(begin: Begin) -> None:
     assert containers_of(daemon, os.getpid()) == []
     gc.collect()
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_one_that_can_never_be_removed_does_not_stop_the_next(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = docker_or_skip()
+    session = begin()
+    remove = daemon.client.remove_container
+
+    def busy(number: str, **options: object) -> None:
+        if number == id_of(session):
+            raise docker.errors.APIError("device or resource busy")
+        remove(number, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(daemon.client, "remove_container", busy)
+        session.close()
+        assert begin(tell("1")) is not None
+    assert id_of(session) in containers_of(daemon, os.getpid())
 
 
 def test_a_container_that_could_not_be_removed_is_removed_before_the_next(
@@ -370,7 +414,7 @@ def test_a_container_that_could_not_be_removed_is_removed_before_the_next(
 
 def test_a_runtime_that_is_not_there_is_the_machinerys_fault(tmp_path: Path) -> None:
     folder = write_scaffold(tmp_path / "scaffold")
-    with pytest.raises(SandboxFailure, match="nosuchruntime"):
+    with pytest.raises(SandboxFailure, match=r"nosuchruntime.* Install that runtime"):
         docker_sandbox(runtime="nosuchruntime").start(folder, SandboxLimits())
     assert containers_of(docker_or_skip(), os.getpid()) == []
 
