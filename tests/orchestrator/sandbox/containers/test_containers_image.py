@@ -24,10 +24,10 @@ def test_building_twice_builds_once() -> None:
     daemon, said = docker_or_skip(), []
     first, _ = image.build(daemon, base=base, folder=folder, fetch=False)
     same = {"label": f"{image.LABEL_CONTENT}={first.content}"}
-    before = [one["Id"] for one in daemon.client.images(all=True, filters=same)]
+    before = {one["Id"] for one in daemon.client.images(all=True, filters=same)}
     second, fresh = image.build(daemon, base=base, folder=folder, fetch=False, say=said.append)
     assert (second, fresh, said) == (first, False, [])
-    assert [one["Id"] for one in daemon.client.images(all=True, filters=same)] == before
+    assert {one["Id"] for one in daemon.client.images(all=True, filters=same)} == before
     assert first.tag == f"slowwave-sandbox:{first.content}"
     assert (first.base, first.python[:4]) == (base, "3.11")
     assert image.find(daemon, first.tag) == first

@@ -218,13 +218,14 @@ def test_a_copied_scaffold_plays_and_cannot_be_written(begin: Begin) -> None:
         " os.access('/scaffold/hooks.py', os.W_OK), oct(os.stat('/scaffold/hooks.py').st_mode),"
         " os.stat('/scaffold').st_uid]"
     )
-    daemon = docker_or_skip()
-    volumes = {one["Name"] for one in daemon.client.volumes()["Volumes"] or ()}
+    client = docker_or_skip().client
     session = begin(tell(probe), sandbox=docker_sandbox(scaffold="copy"))
+    (volume,) = client.inspect_container(id_of(session))["Mounts"]
     names = ["hooks.py", "memory", "prompts", "scaffold.toml"]
     assert says(session) == [names, False, False, "0o100444", 0]
     session.close()
-    assert {one["Name"] for one in daemon.client.volumes()["Volumes"] or ()} <= volumes
+    with pytest.raises(docker.errors.NotFound):
+        client.inspect_volume(volume["Name"])
 
 
 def test_a_daemon_behind_an_address_gets_a_copy(begin: Begin) -> None:
