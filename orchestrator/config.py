@@ -145,7 +145,8 @@ class Config(Table):
         try:
             return check_kind(kind)
         except UsageError as error:
-            raise ValueError(f"{error.message.rstrip('.')}; {error.mend}") from None
+            mend = (error.mend or "").rstrip(".")
+            raise ValueError(f"{error.message.rstrip('.')}; {mend[:1].lower()}{mend[1:]}") from None
 
 
 def read_config(path: Path) -> Config:

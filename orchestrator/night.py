@@ -50,6 +50,7 @@ from orchestrator.workspace import Workspace
 VAIN_ROUNDS = 3
 """How often a sandbox that came back may lose the same episodes again."""
 
+ENFORCES_ALL = "It enforces every guarantee."
 MOVED = "Better, but the lineage was given another champion meanwhile: judge it again on that one."
 
 Played = Sequence[EpisodeResult | MissingEpisode]
@@ -347,7 +348,7 @@ class Night:
         )
         config = self._planner.config  # with its sandbox decided, for the whole night
         self._sandbox = make_sandbox(config.sandbox, artifacts, config.docker)
-        settled = {"config": config, "sandbox_cannot": cannot(self._sandbox)}
+        settled = {"config": config, "sandbox_cannot": cannot(self._sandbox) or ENFORCES_ALL}
         self.record = self.record.model_copy(update=settled)
         if self.editor.name not in READ_EDITORS:
             allowed = self.record.allow_unsandboxed

@@ -39,6 +39,7 @@ SLACK_SECONDS = 2.0
 """How long after its limit an attack may be there at most."""
 
 STEPS = 2
+MISSING = "missing"
 Result = Literal["held", "open", "broken"]
 
 
@@ -178,7 +179,7 @@ def _judge(stage: _Stage, attack: Attack, healthy: Played) -> Finding:
         played = stage.play(attack, real=promised)
     except InfrastructureError as error:
         # What the code inside does must never look like a failure of ours: it would not be scored.
-        outcome, reasons = "missing", [f"the episode was lost: {error.message}"]
+        outcome, reasons = MISSING, [f"the episode was lost: {error.message}"]
     else:
         outcome, reasons = played.outcome, _reasons(stage, attack, played)
     seconds = time.monotonic() - began
@@ -188,7 +189,7 @@ def _judge(stage: _Stage, attack: Attack, healthy: Played) -> Finding:
     harmed = _harmed(stage, healthy)
     result: Result = "held"
     if reasons or harmed:
-        result = "broken" if promised or harmed else "open"
+        result = "broken" if promised or harmed or outcome == MISSING else "open"
     return Finding(
         attack=attack.name,
         tries=attack.tries,

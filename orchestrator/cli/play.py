@@ -103,9 +103,10 @@ def play(
             mend="Run `slowwave doctor`: the seeds of this installation do not hold.",
         )
     if json:
-        print_json(_as_json(result, place))
+        print_json({**_as_json(result, place), "sandbox": planner.config.sandbox})
     else:
         _print_episode(result, place)
+        screen.print(f"sandbox {planner.config.sandbox}", highlight=False)
 
 
 def evaluate(
@@ -143,6 +144,7 @@ def evaluate(
             {
                 "environment": planner.environment,
                 "tree": tree,
+                "sandbox": planner.config.sandbox,
                 "episodes": episodes,
                 "mean": summary.mean,
                 "stderr": summary.stderr,

@@ -67,6 +67,8 @@ def build(
             raise
         if json:
             print_json({"image": None, "built": False, "reason": away.message})
+        else:
+            aside.print(f"No image is built: {away.message}", highlight=False, soft_wrap=True)
         return
     base = base or image.default_base()
     if wheels is not None and not wheels.is_dir():

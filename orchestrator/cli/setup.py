@@ -57,7 +57,7 @@ def doctor(workspace: WorkspaceOption = None, json: JsonOption = False) -> None:
             )
             screen.print(f"{mark} {escape(f'{one.name}: {one.found}')}", highlight=False)
             if one.mend and not one.ok:
-                screen.print(f"      {one.mend}", highlight=False, markup=False)
+                screen.print(f"      {one.mend}", highlight=False, markup=False, soft_wrap=True)
     if not healthy:
         raise typer.Exit(1)
 

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from pathlib import Path
 from typing import cast
@@ -18,6 +19,7 @@ from orchestrator.sandbox.containers.config import DockerConfig
 from orchestrator.sandbox.process import ProcessSandbox
 
 KINDS = ("docker", "process")
+_PARTS = ("name", "guarantees", "fingerprint", "check", "start")
 AUTO = "auto"
 """Docker where a daemon answers and its image is built, else process."""
 
@@ -30,9 +32,11 @@ def check_kind(kind: str) -> str:
     """
     if kind in (AUTO, *KINDS) or ":" in kind:
         return kind
+    close = difflib.get_close_matches(kind, (AUTO, *KINDS), n=1)
+    hint = f"Did you mean {close[0]}? " if close else ""
     raise UsageError(
         f"There is no sandbox '{kind}'.",
-        mend=f"Use one of: {', '.join((AUTO, *KINDS))}; or your own, as module:factory.",
+        mend=f"{hint}Use one of: {', '.join((AUTO, *KINDS))}; or your own, as module:factory.",
     )
 
 
@@ -58,12 +62,24 @@ def make_sandbox(kind: str, artifacts: Path, docker: DockerConfig | None = None)
         return ProcessSandbox(artifacts / "bundles")
     if kind == AUTO:
         raise ValueError("which sandbox 'auto' stands for is decided by `choice.choose`")
+    return _own(kind, artifacts)
+
+
+def _own(kind: str, artifacts: Path) -> Sandbox:
+    """A sandbox of anyone's own, whose code may fail in any way."""
     module, _, name = kind.partition(":")
     try:
-        factory = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+        made = getattr(importlib.import_module(module), name)(artifacts)
+    except Exception as error:
         raise UsageError(
-            f"The sandbox {kind} cannot be imported: {error}.",
-            mend="Write module:factory, where `python -c 'import module'` works.",
-        ) from None
-    return cast(Sandbox, factory(artifacts))
+            f"The sandbox {kind} cannot be made: {type(error).__name__}: {error}.",
+            mend="Write module:factory, where `python -c 'import module'` works and the factory"
+            " takes the artifacts folder.",
+        ) from error
+    lacking = [part for part in _PARTS if not hasattr(made, part)]
+    if lacking:
+        raise UsageError(
+            f"What {kind} makes is no sandbox: it has no {', '.join(lacking)}.",
+            mend="See `Sandbox` in orchestrator/sandbox/base.py.",
+        )
+    return cast(Sandbox, made)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from orchestrator.errors import UsageError
 from orchestrator.sandbox import AUTO
 from orchestrator.sandbox.base import Sandbox, SandboxAway, SandboxFailure, cannot, missing
 from orchestrator.sandbox.containers.config import DockerConfig
+
+_INSTEAD = "Scaffold code runs in the process sandbox, not in Docker:"
 
 
 class Unsandboxed(UsageError):
@@ -46,15 +49,17 @@ def choose(kind: str, docker: DockerConfig) -> Choice:
 
     try:
         image = find(connect(docker.host), docker.image)
-    except SandboxAway:
+    except SandboxAway as away:
         if kind == "docker" or docker.host is not None:
-            raise
-        return Choice("process", docker)
+            mend = f"{away.mend} Or use --sandbox process."
+            raise SandboxAway(away.message, mend=mend) from None
+        # Where nobody has asked for Docker, that there is none is no news.
+        notice = f"{_INSTEAD} {away}" if os.environ.get("DOCKER_HOST") else ""
+        return Choice("process", docker, notice)
     except (SandboxFailure, UsageError) as error:
         if kind == "docker" or docker.host is not None:
             raise
-        notice = f"Scaffold code runs in the process sandbox, not in Docker: {error}"
-        return Choice("process", docker, notice)
+        return Choice("process", docker, f"{_INSTEAD} {error}")
     return Choice("docker", docker.model_copy(update={"image": image.tag}))
 
 

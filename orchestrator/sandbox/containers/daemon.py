@@ -30,7 +30,7 @@ WORK_SECONDS = 60
 DOCKER_HOST = "DOCKER_HOST"
 SOCKET = "unix:///var/run/docker.sock"
 SCHEMES = ("unix://", "tcp://", "http://", "https://", "npipe://")
-START_IT = "Start it (systemctl start docker, or Docker Desktop), or use --sandbox process."
+START_IT = "Start it (systemctl start docker, or Docker Desktop), or correct its address."
 
 
 class Pulse:
@@ -132,7 +132,10 @@ def _options(host: str | None) -> dict[str, Any]:
     if os.environ.get(DOCKER_HOST):
         return environment
     try:
-        context = ContextAPI.get_current_context()
+        named = os.environ.get("DOCKER_CONTEXT")
+        context = ContextAPI.get_context(named) if named else ContextAPI.get_current_context()
+        if named and context is None:
+            raise ValueError(f"there is no context {named!r}")
     except Exception as error:  # whatever is wrong with the user's files, it is said
         raise UsageError(
             f"The Docker context in use cannot be read: {error}.",
@@ -170,7 +173,7 @@ def translated(doing: str) -> Iterator[None]:
             raise SandboxFailure(
                 f"This user may not use Docker's daemon ({doing}).",
                 mend="Join the group that owns its socket, usually docker, and log in again; or use"
-                " rootless Docker, or --sandbox process.",
+                " rootless Docker.",
             ) from None
         raise SandboxAway(
             f"Docker's daemon does not answer ({doing}): {_reason(error)}.", mend=START_IT

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import sys
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
@@ -36,6 +37,7 @@ LABELS = {LABEL_CODE, LABEL_CONTENT, LABEL_BASE, LABEL_PYTHON}
 
 MODULES = ("__init__", "grammar", "loop", "messages", "runner", "scaffold", "warden")
 BUILD = "slowwave sandbox build"
+_PAINT = re.compile(r"\x1b\[[0-9;]*m")
 _DOCKERFILE = Path(__file__).with_name("Dockerfile")
 _PROBE = (
     "import json, platform, sys, ctypes, zipfile;"
@@ -134,7 +136,7 @@ def build(
     found = (
         wheels.download(folder / python.name, wheels.pins(), python)
         if fetch
-        else wheels.find(folder, wheels.pins())
+        else wheels.find(folder, wheels.pins(), python)
     )
     content = _content(base_id, found.values())
     tag = f"{REPOSITORY}:{content}"
@@ -264,11 +266,13 @@ def _follow(events: Iterator[dict[str, Any]]) -> None:
     words: list[str] = []
     for event in events:
         if "error" in event:
-            last = " / ".join(word for word in words[-3:] if word)
+            last = next((word for word in reversed(words) if "error" in word.lower()), "")
             raise SandboxFailure(
-                f"The sandbox's image could not be built: {str(event['error']).strip()} ({last})."
+                f"The sandbox's image could not be built: {last or str(event['error']).strip()}.",
+                mend="See that the base image has python3 with its standard library and a shell.",
             )
-        words.append(str(event.get("stream", "")).strip())
+        # The installer paints its errors.
+        words += [_PAINT.sub("", line) for line in str(event.get("stream", "")).splitlines()]
 
 
 def _inspect(daemon: Daemon, name: str) -> Image | None:

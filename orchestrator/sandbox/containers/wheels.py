@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from orchestrator.errors import UsageError
@@ -49,6 +50,21 @@ class Interpreter:
             kinds = ("musllinux_1_1", "musllinux_1_2", "musllinux_1_2")
         return [f"{kind}_{self.machine}" for kind in dict.fromkeys(kinds)]
 
+    def takes(self, tags: frozenset[Tag]) -> bool:
+        """Whether a wheel with these tags is made for it."""
+        family = "musllinux" if self.libc == "musl" else "manylinux"
+        own = [
+            tag.platform
+            for tag in tags
+            if tag.platform.startswith(family) and tag.platform.endswith(f"_{self.machine}")
+        ]
+        major, minor = (int(part) for part in self.minor.split("."))
+        fitting = {
+            *cpython_tags((major, minor), platforms=own),
+            *compatible_tags((major, minor), f"cp{major}{minor}", own),
+        }
+        return not tags.isdisjoint(fitting)
+
 
 INSTALLER = "pip"
 """Installs the others and does not stay: any version will do."""
@@ -62,12 +78,13 @@ def pins() -> dict[str, str]:
     return {name: metadata.version(name) for name in PACKAGES}
 
 
-def find(folder: Path, wanted: dict[str, str]) -> dict[str, Path]:
-    """The wheel of each package in a folder.
+def find(folder: Path, wanted: dict[str, str], python: Interpreter) -> dict[str, Path]:
+    """The wheel of each package in a folder that is made for an interpreter.
 
     Args:
         folder: The folder.
         wanted: Version by package name.
+        python: For whom.
 
     Raises:
         UsageError: Names what is not there, and the command that brings it.
@@ -75,17 +92,21 @@ def find(folder: Path, wanted: dict[str, str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for path in sorted(folder.glob("*.whl")):
         try:
-            name, version, _, _ = parse_wheel_filename(path.name)
+            name, version, _, tags = parse_wheel_filename(path.name)
         except InvalidWheelFilename:
             continue
         key = canonicalize_name(name)
+        if not python.takes(tags):
+            continue
         if key == INSTALLER or wanted.get(key) == str(version):
             found[key] = path
     lacking = [words for name, words in _words(wanted).items() if name not in found]
     if lacking:
         raise UsageError(
-            f"{folder} holds no wheel of {', '.join(lacking)}.",
-            mend=f"Where there is a network: slowwave sandbox wheels {folder}",
+            f"{folder} holds no wheel of {', '.join(lacking)} for Python {python.minor}"
+            f" ({python.libc}, {python.machine}).",
+            mend=f"Where there is a network: slowwave sandbox wheels {folder}, with the same"
+            " --base.",
         )
     return found
 
@@ -98,7 +119,7 @@ def download(folder: Path, wanted: dict[str, str], python: Interpreter) -> dict[
     """
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        return find(folder, wanted)
+        return find(folder, wanted, python)
     except UsageError:
         pass
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
@@ -121,7 +142,7 @@ def download(folder: Path, wanted: dict[str, str], python: Interpreter) -> dict[
         raise _no_wheels(f"no answer within {_DOWNLOAD_SECONDS} s") from None
     if done.returncode != 0:
         raise _no_wheels(said)
-    return find(folder, wanted)
+    return find(folder, wanted, python)
 
 
 def _words(wanted: dict[str, str]) -> dict[str, str]:

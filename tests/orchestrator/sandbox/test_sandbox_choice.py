@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from docker.context import ContextAPI
 
 from orchestrator.config import Config, ConfigError, read_config
 from orchestrator.errors import UsageError
@@ -18,6 +19,7 @@ from orchestrator.sandbox.base import Guarantee, SandboxAway, SandboxFailure, Sa
 from orchestrator.sandbox.choice import Choice, Unsandboxed, choose, refuse_unsandboxed
 from orchestrator.sandbox.containers import daemon, image
 from orchestrator.sandbox.containers.config import DockerConfig
+from orchestrator.sandbox.containers.daemon import connect
 from orchestrator.sandbox.process import ProcessSandbox
 from tests.support.sandbox_parts import PassingAway
 
@@ -101,7 +103,34 @@ def test_what_is_named_is_taken_and_no_daemon_asked(kind: str, no_daemon: Docker
 
 
 def test_auto_without_a_daemon_is_a_process_and_no_word_is_lost(no_daemon: DockerConfig) -> None:
+    found = choose("auto", no_daemon)
+    assert (found.kind, found.docker) == ("process", no_daemon)
+    # DOCKER_HOST names it: who has set that wants to know.
+    assert found.notice.startswith(
+        "Scaffold code runs in the process sandbox, not in Docker: Docker's daemon does not answer"
+    )
+
+
+def test_where_nobody_has_asked_for_docker_that_there_is_none_is_no_news(
+    no_daemon: DockerConfig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    connect.cache_clear()
+    monkeypatch.delenv("DOCKER_HOST")
+    monkeypatch.delenv("DOCKER_CONTEXT", raising=False)
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    monkeypatch.setattr(ContextAPI, "get_current_context", lambda: None)
+    monkeypatch.setattr(daemon, "SOCKET", f"unix://{tmp_path}/none.sock")
     assert choose("auto", no_daemon) == Choice("process", no_daemon, "")
+
+
+def test_a_context_that_is_not_there_is_said(
+    no_daemon: DockerConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect.cache_clear()
+    monkeypatch.delenv("DOCKER_HOST")
+    monkeypatch.setenv("DOCKER_CONTEXT", "nowhere")
+    with pytest.raises(UsageError, match="there is no context 'nowhere'"):
+        choose("docker", no_daemon)
 
 
 @pytest.mark.parametrize("kind", ["auto", "docker"])
@@ -119,7 +148,8 @@ def test_docker_without_a_daemon_is_refused_with_the_mend(
         choose("docker", no_daemon)
     assert str(tmp_path / "nowhere.sock") in away.value.message
     assert away.value.mend == (
-        "Start it (systemctl start docker, or Docker Desktop), or use --sandbox process."
+        "Start it (systemctl start docker, or Docker Desktop), or correct its address."
+        " Or use --sandbox process."
     )
 
 
@@ -197,7 +227,7 @@ def test_one_of_ones_own_is_made_by_its_factory(tmp_path: Path) -> None:
 def test_a_factory_that_is_not_there_is_said(tmp_path: Path, kind: str, why: str) -> None:
     with pytest.raises(UsageError) as error:
         make_sandbox(kind, tmp_path)
-    assert error.value.message.startswith(f"The sandbox {kind} cannot be imported: ")
+    assert error.value.message.startswith(f"The sandbox {kind} cannot be made: ")
     assert why in error.value.message
     assert "module:factory" in str(error.value.mend)
 

@@ -528,6 +528,7 @@ def test_it_says_what_it_cannot_enforce(tmp_path: Path) -> None:
 
 def test_an_unknown_kind_is_refused_with_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"no sandbox 'dokcer'. Use one of: auto, docker, process; or"
+        UsageError,
+        match=r"no sandbox 'dokcer'. Did you mean docker\? Use one of: auto, docker, process; or",
     ):
         make_sandbox("dokcer", tmp_path)
