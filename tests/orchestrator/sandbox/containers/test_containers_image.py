@@ -60,7 +60,8 @@ def test_an_image_built_on_top_of_ours_is_not_ours() -> None:
     ours = image.find(daemon)
     name = "slowwave-test-child:1"
     text = f"FROM {ours.tag}\nLABEL more=1\n".encode()
-    list(daemon.client.build(fileobj=io.BytesIO(text), tag=name, network_mode="none", decode=True))
+    options = {"network_mode": "none", "rm": True, "decode": True}
+    list(daemon.client.build(fileobj=io.BytesIO(text), tag=name, **options))
     try:
         with pytest.raises(SandboxFailure, match="none that `slowwave sandbox build` has made"):
             image.find(daemon, name)
