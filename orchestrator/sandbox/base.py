@@ -30,6 +30,11 @@ class Guarantee(StrEnum):
     ENDS_WHOLE = "whatever was started inside ends with the episode"
 
 
+# A fixed hash seed: a set of strings iterates the same way in every process.
+ENVIRONMENT = {"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
+"""The variables that code in a sandbox is given, the same in each kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class SandboxLimits:
     """What one episode's sandbox may use.

@@ -19,6 +19,7 @@ from pathlib import Path
 from orchestrator.files import raise_if_full
 from orchestrator.sandbox import bundle, namespaces
 from orchestrator.sandbox.base import (
+    ENVIRONMENT,
     Guarantee,
     SandboxFailure,
     SandboxLimits,
@@ -98,8 +99,7 @@ class ProcessSandbox:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd="/",
-            # A fixed hash seed: a set of strings iterates the same way in every process.
-            env={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+            env=ENVIRONMENT,
             close_fds=True,
             start_new_session=True,
         )

@@ -17,6 +17,7 @@ import docker.errors
 from docker.types import LogConfig, Mount
 
 from orchestrator.sandbox.base import (
+    ENVIRONMENT,
     SandboxAway,
     SandboxFailure,
     SandboxLimits,
@@ -66,8 +67,7 @@ def create(
             user=USER,
             hostname="sandbox",
             working_dir="/",
-            # A fixed hash seed: a set of strings iterates the same way in every process.
-            environment={"PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PYTHONUTF8": "1"},
+            environment=ENVIRONMENT,
             labels=reaper.labels(limits.lifetime_seconds),
             stdin_open=True,
             network_disabled=True,

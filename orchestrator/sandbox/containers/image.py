@@ -23,7 +23,7 @@ from docker.utils import parse_repository_tag
 
 from orchestrator.errors import UsageError
 from orchestrator.sandbox.base import SandboxFailure
-from orchestrator.sandbox.bundle import agent_sources
+from orchestrator.sandbox.bundle import AGENT_MODULES, agent_sources
 from orchestrator.sandbox.containers import wheels
 from orchestrator.sandbox.containers.daemon import Daemon, translated
 from orchestrator.sandbox.containers.wheels import Interpreter
@@ -35,7 +35,7 @@ LABEL_BASE = "slowwave.sandbox.base"
 LABEL_PYTHON = "slowwave.sandbox.python"
 LABELS = {LABEL_CODE, LABEL_CONTENT, LABEL_BASE, LABEL_PYTHON}
 
-MODULES = ("__init__", "grammar", "loop", "messages", "runner", "scaffold", "warden")
+MODULES = (*AGENT_MODULES, "warden")
 BUILD = "slowwave sandbox build"
 _PAINT = re.compile(r"\x1b\[[0-9;]*m")
 _DOCKERFILE = Path(__file__).with_name("Dockerfile")
