@@ -450,6 +450,23 @@ def test_a_night_that_has_waited_enough_ends_and_can_be_gone_on_with(
     assert finished.report == expected.report
 
 
+def test_a_sandbox_that_is_back_and_loses_the_same_again_is_not_worth_the_night(
+    tmp_path: Path,
+) -> None:
+    workspace, _ = blind_night(tmp_path)
+    asked: list[str] = []
+
+    def lose(jobs: Sequence[EpisodeJob], label: str) -> list[EpisodeResult | MissingEpisode]:
+        asked.append(label)
+        lost = {"error": "SandboxAway", "message": "It hung up."}
+        return [MissingEpisode(key=one.spec.key, seed=one.spec.seed, **lost) for one in jobs]
+
+    with pytest.raises(Outage, match="episodes could not be played: It hung up"):
+        run(workspace, begin(workspace, "blind"), lose, ListEditor())
+    # Once, and then three times in vain, although each time the sandbox is there.
+    assert len(asked) == 4
+
+
 def test_an_editor_whose_code_nobody_read_is_refused_before_anything_is_played(
     tmp_path: Path,
 ) -> None:

@@ -330,3 +330,26 @@ def test_the_refusal_says_who_where_and_what_to_do() -> None:
     assert "slowwave sandbox build" in str(refusal.value.mend)
     assert "--allow-unsandboxed" in str(refusal.value.mend)
     assert refusal.value.exit_code == 2
+
+
+def half_a_sandbox(artifacts: Path) -> object:
+    return object()
+
+
+def a_sandbox_that_breaks(artifacts: Path) -> object:
+    raise ZeroDivisionError("division by zero")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("half_a_sandbox", "is no sandbox: it has no name, guarantees, fingerprint, check, start"),
+        ("a_sandbox_that_breaks", "cannot be made: ZeroDivisionError: division by zero"),
+        ("OWN", "cannot be made: TypeError: 'str' object is not callable"),
+    ],
+)
+def test_a_sandbox_of_ones_own_that_is_wrong_is_no_bug_of_ours(
+    tmp_path: Path, name: str, says: str
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        make_sandbox(f"{__name__}:{name}", tmp_path)

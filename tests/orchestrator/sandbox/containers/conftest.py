@@ -8,25 +8,13 @@ from typing import Any
 
 import pytest
 
-from agents.messages import Start
 from orchestrator.sandbox.base import SandboxLimits
 from orchestrator.sandbox.containers.sandbox import DockerSandbox
 from orchestrator.sandbox.line import LineSession
 from tests.support.docker_parts import docker_sandbox
 from tests.support.episode_parts import write_scaffold
+from tests.support.sandbox_parts import START
 
-START = Start(
-    environment="corridor-v1",
-    instructions="Walk.",
-    actions=["wait", "right"],
-    steps=3,
-    log_turns=5,
-    plan_turns=5,
-    handover=False,
-    files=["notes"],
-    commands=[{"name": "SEARCH"}, {"name": "ACTION"}],
-    options={},
-)
 Begin = Callable[..., LineSession]
 
 

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import docker.errors
 import pytest
@@ -18,7 +17,6 @@ from orchestrator.sandbox.base import (
     Guarantee,
     SandboxFailure,
     SandboxLimits,
-    ScaffoldFailure,
     cannot,
 )
 from orchestrator.sandbox.containers import reaper
@@ -32,40 +30,10 @@ from tests.support.docker_parts import (
     over_tcp,
 )
 from tests.support.episode_parts import write_scaffold
+from tests.support.sandbox_parts import LONG, fails, observe, on_observation, says, tell
 
-LONG = 30.0
 SHORT = 1.0
 SCRATCH = 8 << 20
-
-
-def observe(session: LineSession) -> None:
-    """Bring the scaffold to its first step."""
-    assert isinstance(session.receive(LONG), Ready)
-    session.send(Observe(0, "You are in room 0.", None, ""))
-
-
-def on_observation(*lines: str) -> str:
-    body = "".join(f"    {line}\n" for line in lines)
-    return f"import json, os, sys, time\n\n\ndef on_observation(context):\n{body}"
-
-
-def tell(expression: str) -> str:
-    return on_observation(f"context.memory.write('out', json.dumps({expression}))")
-
-
-def says(session: LineSession) -> Any:
-    """What a hook wrote to the file `out`, as JSON."""
-    observe(session)
-    message = session.receive(LONG)
-    assert isinstance(message, MemoryRequest), message
-    return json.loads(message.arguments[1])
-
-
-def fails(session: LineSession, seconds: float = LONG) -> ScaffoldFailure:
-    observe(session)
-    with pytest.raises(ScaffoldFailure) as failure:
-        session.receive(seconds)
-    return failure.value
 
 
 def id_of(session: LineSession) -> str:
@@ -329,7 +297,7 @@ from orchestrator.sandbox.base import SandboxLimits
 from agents.messages import Observe
 from orchestrator.sandbox.containers.config import DockerConfig
 from orchestrator.sandbox.containers.sandbox import DockerSandbox
-from tests.orchestrator.sandbox.containers.conftest import START
+from tests.support.sandbox_parts import START
 
 session = DockerSandbox(DockerConfig()).start(Path(sys.argv[1]), SandboxLimits())
 session.send(START)
