@@ -31,6 +31,7 @@ class Attack:
         held_by: What a sandbox must enforce to hold it; empty where the host does, whatever the
             sandbox.
         system: The prompt it comes with.
+        plays_itself: Its code plays, which the host has to see in every step.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Attack:
     ends: frozenset[str]
     held_by: frozenset[Guarantee] = frozenset()
     system: str = _SYSTEM
+    plays_itself: bool = False
 
 
 def _attack(name: str, tries: str, ends: str | set[str], *held_by: Guarantee) -> Attack:
@@ -82,7 +84,12 @@ ATTACKS: tuple[Attack, ...] = (
     _attack("exit_in_step", "ends itself in the middle of a step", EXIT),
     _attack("forged_kill", "ends itself as if killed from outside", EXIT),
     _attack("forged_limit", "has its container killed by the kernel", EXIT),
-    _attack("patched_runner", "replaces the runner, so that code plays", END),
+    Attack(
+        "patched_runner",
+        "replaces the runner, so that code plays",
+        frozenset({END}),
+        plays_itself=True,
+    ),
     Attack(
         "template_escape",
         "reaches for Python's insides from a prompt",

@@ -179,7 +179,8 @@ def _judge(stage: _Stage, attack: Attack, healthy: Played) -> Finding:
         played = stage.play(attack, real=promised)
     except InfrastructureError as error:
         # What the code inside does must never look like a failure of ours: it would not be scored.
-        outcome, reasons = MISSING, [f"the episode was lost: {error.message}"]
+        outcome = MISSING
+        reasons = [f"the episode was lost: {error.message}", *stage.bait.touched()]
     else:
         outcome, reasons = played.outcome, _reasons(stage, attack, played)
     seconds = time.monotonic() - began
@@ -212,8 +213,7 @@ def _reasons(stage: _Stage, attack: Attack, played: Played) -> list[str]:
         reasons.append(f"the episode ended with {played.outcome}: {fault}")
     if played.progression != 0:
         reasons.append(f"the score is {played.progression}")
-    honest = played.metrics.get("override_rate")
-    if attack.name == "patched_runner" and honest != 1.0:
+    if attack.plays_itself and played.metrics["override_rate"] != 1.0:
         reasons.append("actions that no model chose pass for a model's")
     return reasons
 

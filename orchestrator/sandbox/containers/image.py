@@ -150,20 +150,7 @@ def build(
         LABEL_BASE: base,
         LABEL_PYTHON: python.version,
     }
-    with translated("building the sandbox's image"):
-        events = daemon.client.build(
-            fileobj=io.BytesIO(_context(found.values())),
-            custom_context=True,
-            buildargs={"BASE": base_id},
-            labels=labels,
-            tag=tag,
-            network_mode="none",
-            use_config_proxy=False,
-            rm=True,
-            forcerm=True,
-            decode=True,
-        )
-        _follow(events)
+    _make(daemon, base_id, _context(found.values()), labels, tag)
     built = _inspect(daemon, tag)
     if built is None:
         raise SandboxFailure("Docker built the sandbox's image and does not know it.")
@@ -259,6 +246,23 @@ def _context(found: Iterable[Path]) -> bytes:
             entry.size, entry.mode = len(data), 0o644
             archive.addfile(entry, io.BytesIO(data))
     return buffer.getvalue()
+
+
+def _make(daemon: Daemon, base_id: str, context: bytes, labels: dict[str, str], tag: str) -> None:
+    with translated("building the sandbox's image"):
+        events = daemon.client.build(
+            fileobj=io.BytesIO(context),
+            custom_context=True,
+            buildargs={"BASE": base_id},
+            labels=labels,
+            tag=tag,
+            network_mode="none",
+            use_config_proxy=False,
+            rm=True,
+            forcerm=True,
+            decode=True,
+        )
+        _follow(events)
 
 
 def _follow(events: Iterator[dict[str, Any]]) -> None:
