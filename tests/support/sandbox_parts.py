@@ -6,15 +6,17 @@ import contextlib
 import json
 import os
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agents.messages import MemoryRequest, Observe, Ready, Start
-from orchestrator.sandbox.base import SandboxAway, ScaffoldFailure
+from orchestrator.sandbox.base import Sandbox, SandboxAway, SandboxLimits, ScaffoldFailure
 from orchestrator.sandbox.line import LineSession
 from orchestrator.sandbox.process import ProcessSandbox
+from tests.support.episode_parts import write_scaffold
 
 START = Start(
     environment="corridor-v1",
@@ -30,6 +32,39 @@ START = Start(
 )
 LONG = 20.0
 """Seconds that are enough on any machine; nothing here waits for them."""
+
+
+Begin = Callable[..., LineSession]
+
+
+@contextlib.contextmanager
+def beginning(folder: Path, usual: Callable[[], Sandbox]) -> Iterator[Begin]:
+    """Starts sandboxes with some hooks; all are closed, twice, at the end.
+
+    Args:
+        folder: For the scaffolds.
+        usual: Makes the sandbox unless a test brings its own.
+    """
+    sessions: list[LineSession] = []
+
+    def start(
+        hooks: str | None = None,
+        *,
+        limits: SandboxLimits | None = None,
+        sandbox: Sandbox | None = None,
+        **files: Any,
+    ) -> LineSession:
+        scaffold = write_scaffold(folder / f"scaffold{len(sessions)}", hooks=hooks, **files)
+        session = (sandbox or usual()).start(scaffold, limits or SandboxLimits())
+        assert isinstance(session, LineSession)
+        sessions.append(session)
+        session.send(START)
+        return session
+
+    yield start
+    for session in sessions:
+        session.close()
+        session.close()
 
 
 def observe(session: LineSession) -> None:

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -22,7 +22,8 @@ from orchestrator.sandbox.process import BY_RLIMITS, ProcessSandbox
 from tests.support.episode_parts import Stage, write_scaffold
 from tests.support.sandbox_parts import (
     LONG,
-    START,
+    Begin,
+    beginning,
     ends,
     fails,
     is_running,
@@ -32,8 +33,6 @@ from tests.support.sandbox_parts import (
     tell,
 )
 
-Begin = Callable[[str | None], LineSession]
-
 needs_bubblewrap = pytest.mark.skipif(
     namespaces.usable() is None, reason="bubblewrap is not installed, or cannot make namespaces"
 )
@@ -42,19 +41,8 @@ needs_bubblewrap = pytest.mark.skipif(
 @pytest.fixture
 def begin(tmp_path: Path, bundles: Path) -> Iterator[Begin]:
     """Starts a sandbox with some hooks; all are closed at the end."""
-    sessions: list[LineSession] = []
-
-    def start(hooks: str | None) -> LineSession:
-        folder = write_scaffold(tmp_path / f"scaffold{len(sessions)}", hooks=hooks)
-        session = ProcessSandbox(bundles).start(folder, SandboxLimits())
-        sessions.append(session)
-        session.send(START)
-        return session
-
-    yield start
-    for session in sessions:
-        session.close()
-        session.close()
+    with beginning(tmp_path, lambda: ProcessSandbox(bundles)) as start:
+        yield start
 
 
 @pytest.fixture

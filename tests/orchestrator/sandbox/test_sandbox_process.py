@@ -8,9 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -42,6 +41,8 @@ from tests.support.episode_parts import write_scaffold
 from tests.support.sandbox_parts import (
     LONG,
     START,
+    Begin,
+    beginning,
     ends,
     fails,
     is_running,
@@ -54,27 +55,12 @@ from tests.support.sandbox_parts import (
 SHORT = 0.5
 """Seconds after which a step that hangs is ended."""
 
-Begin = Callable[..., LineSession]
-
 
 @pytest.fixture
 def begin(tmp_path: Path, bundles: Path) -> Iterator[Begin]:
     """Starts a sandbox with some hooks; all are closed at the end."""
-    sessions: list[LineSession] = []
-
-    def start(
-        hooks: str | None = None, *, limits: SandboxLimits | None = None, **files: Any
-    ) -> Any:
-        folder = write_scaffold(tmp_path / f"scaffold{len(sessions)}", hooks=hooks, **files)
-        session = ProcessSandbox(bundles, bubblewrap=None).start(folder, limits or SandboxLimits())
-        sessions.append(session)
-        session.send(START)
-        return session
-
-    yield start
-    for session in sessions:
-        session.close()
-        session.close()
+    with beginning(tmp_path, lambda: ProcessSandbox(bundles, bubblewrap=None)) as start:
+        yield start
 
 
 # --- what is inside ---------------------------------------------------------------------------

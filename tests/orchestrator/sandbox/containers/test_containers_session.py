@@ -22,7 +22,6 @@ from orchestrator.sandbox.base import (
 from orchestrator.sandbox.containers import reaper
 from orchestrator.sandbox.containers.daemon import connect
 from orchestrator.sandbox.line import LineSession
-from tests.orchestrator.sandbox.containers.conftest import Begin
 from tests.support.docker_parts import (
     containers_of,
     docker_or_skip,
@@ -30,7 +29,7 @@ from tests.support.docker_parts import (
     over_tcp,
 )
 from tests.support.episode_parts import write_scaffold
-from tests.support.sandbox_parts import LONG, fails, observe, on_observation, says, tell
+from tests.support.sandbox_parts import LONG, Begin, fails, observe, on_observation, says, tell
 
 SHORT = 1.0
 SCRATCH = 8 << 20
