@@ -22,6 +22,12 @@ JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, J
 
 DIED = "died"
 WON = "won"
+LEFT = "left"
+"""The player quit, or left the world of the game alive."""
+STALLED = "stalled"
+"""Broken off: the game stood still for too long."""
+
+OUTCOMES = frozenset({DIED, WON, LEFT, STALLED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class Step:
     Args:
         observation: What the agent sees now.
         done: The game is over; `step` may not be called again before `reset`.
-        outcome: ``"died"`` or ``"won"`` when it is over, ``None`` while it goes on.
+        outcome: One of `OUTCOMES` when it is over, ``None`` while it goes on.
     """
 
     observation: Observation

@@ -10,7 +10,7 @@ import json
 import random
 import re
 
-from envs.base import DIED, WON, Environment, Step
+from envs.base import OUTCOMES, Environment, Step
 from envs.errors import EpisodeNotRunning, InvalidAction
 
 _NO_SUCH_ACTION = "no such action"
@@ -115,7 +115,7 @@ def _faults_of_step(step: Step, furthest: float, now: float) -> list[str]:
         faults.append(f"The progression went from {furthest} to {now}.")
     if not step.observation.text or step.observation.text.endswith("\n"):
         faults.append("An observation is empty or ends in a newline.")
-    if step.done is not (step.outcome in (DIED, WON)):
+    if step.done is not (step.outcome in OUTCOMES):
         faults.append(f"A step is done={step.done} with the outcome {step.outcome!r}.")
     return faults
 

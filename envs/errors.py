@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
+LISTED = 40
+"""Longest vocabulary that a message spells out."""
+
 
 class EnvironmentFault(Exception):
     """The base of every error of this room.
@@ -38,6 +44,14 @@ class EnvironmentUnavailable(EnvironmentFault):
     """The environment is known, but a package or a file that it needs is missing here."""
 
 
+class BadLevels(EnvironmentFault):
+    """Level files that were to be added are missing or faulty; nothing has been added."""
+
+
+class EnvironmentBroken(EnvironmentFault):
+    """An environment broke its contract while it was played; its scores cannot be trusted."""
+
+
 class InvalidAction(EnvironmentFault):
     """The action is not in the environment's vocabulary; the game has not moved."""
 
@@ -48,3 +62,30 @@ class InvalidSeed(EnvironmentFault):
 
 class EpisodeNotRunning(EnvironmentFault):
     """`step` was called before `reset`, or after the episode had ended."""
+
+
+def invalid_action(environment: str, action: object, actions: Sequence[str]) -> InvalidAction:
+    """The refusal of an action: names it, the nearest that exists, and the vocabulary."""
+    close = difflib.get_close_matches(str(action).strip().lower(), actions, n=1, cutoff=0.5)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    shown = ", ".join(actions[:LISTED])
+    more = f" and {len(actions) - LISTED} more" if len(actions) > LISTED else ""
+    return InvalidAction(
+        f"{environment} has no action {str(action)[:80]!r}.",
+        mend=f"{hint}Its actions are {shown}{more}.",
+    )
+
+
+def invalid_seed(environment: str, seed: object, largest: int) -> InvalidSeed:
+    """The refusal of a seed."""
+    return InvalidSeed(
+        f"{environment} cannot start from the seed {seed!r}.",
+        mend=f"Use a whole number from 0 to {largest}.",
+    )
+
+
+def not_running(environment: str, why: str) -> EpisodeNotRunning:
+    """The refusal of a step where no game is under way."""
+    return EpisodeNotRunning(
+        f"{environment} cannot play a step: {why}.", mend="Call reset(seed) first."
+    )

@@ -9,17 +9,19 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol, cast
 
 from envs.base import Environment
-from envs.errors import EnvironmentUnavailable, UnknownEnvironment
+from envs.checker import Checked
+from envs.errors import EnvironmentFault, EnvironmentUnavailable, UnknownEnvironment
+from envs.minihack.tasks import TASKS
 
 
 class _Factory(Protocol):
-    def __call__(self, *, world_cache: Path | None) -> Environment: ...
+    def __call__(self, *, world_cache: Path | None, **options: str) -> Environment: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +31,95 @@ class EnvironmentSpec:
     Args:
         id: Its id with its version.
         module: The module that holds it.
-        factory: What to call there, with ``world_cache=``.
+        factory: What to call there, with ``world_cache=`` and the options.
         package: The distribution it needs, for the message when it is missing.
+        options: What else to call it with.
     """
 
     id: str
     module: str
     factory: str
     package: str
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
-SPECS: Mapping[str, EnvironmentSpec] = MappingProxyType(
-    {
-        spec.id: spec
-        for spec in (
-            EnvironmentSpec("crafter-v1", "envs.crafter", "CrafterEnvironment", "crafter"),
+def _specs() -> Mapping[str, EnvironmentSpec]:
+    specs = [
+        EnvironmentSpec("crafter-v1", "envs.crafter", "CrafterEnvironment", "crafter"),
+        EnvironmentSpec("nethack-v1", "envs.nethack", "NetHackEnvironment", "nle"),
+    ]
+    for task in TASKS.values():
+        options = {"task": task.name}
+        specs.append(
+            EnvironmentSpec(
+                task.id, "envs.minihack.environment", "MiniHackEnvironment", "minihack", options
+            )
         )
-    }
+    return MappingProxyType({spec.id: spec for spec in specs})
+
+
+SPECS: Mapping[str, EnvironmentSpec] = _specs()
+SUITES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"minihack": tuple(task.id for task in TASKS.values())}
 )
+"""Environments that are played together, by the name of the suite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a name stands for: one environment, or those of a suite that can be played here.
+
+    Args:
+        name: The environment's id, or the suite's name.
+        ids: What is to be played, in order.
+        unavailable: Why the others cannot be, by id.
+    """
+
+    name: str
+    ids: tuple[str, ...]
+    unavailable: Mapping[str, str]
+
+    @property
+    def family(self) -> str:
+        """See `family`."""
+        return family(self.name)
+
+
+def family(name: str) -> str:
+    """The family of an environment or suite, which names its lineage: ``"minihack"``."""
+    return name.strip().lower().partition("/")[0].partition("-v")[0]
+
+
+def select(name: str) -> Selection:
+    """Look up an environment or a suite.
+
+    Args:
+        name: A suite's name, an id, or an id without its version.
+
+    Returns:
+        What to play. Of a suite, what cannot be played here is named with the reason.
+
+    Raises:
+        UnknownEnvironment: Nothing has this name.
+        EnvironmentUnavailable: The environment, or everything in the suite, cannot be played here.
+    """
+    members = SUITES.get(name.strip().lower())
+    if members is None:
+        found = resolve(name)
+        make(found).close()
+        return Selection(found, (found,), MappingProxyType({}))
+    missing: dict[str, str] = {}
+    for member in members:
+        try:
+            make(member).close()
+        except EnvironmentFault as error:
+            missing[member] = str(error)
+    ids = tuple(member for member in members if member not in missing)
+    if not ids:
+        raise EnvironmentUnavailable(
+            f"Nothing in the suite {name!r} can be played here: {missing[members[0]]}"
+        )
+    return Selection(name.strip().lower(), ids, MappingProxyType(missing))
 
 
 def available() -> tuple[str, ...]:
@@ -77,7 +150,12 @@ def resolve(name: str) -> str:
     ]
     if versions:
         return max(versions)[1]
-    names = [*SPECS, *(known.rpartition("-v")[0] for known in SPECS)]
+    if wanted in SUITES:
+        raise UnknownEnvironment(
+            f"{wanted!r} is a suite, and one environment is asked for here.",
+            mend=f"Name one of {', '.join(SUITES[wanted])}.",
+        )
+    names = [*SUITES, *SPECS, *(known.rpartition("-v")[0] for known in SPECS)]
     close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.5)
     hint = f"Did you mean {close[0]!r}? " if close else ""
     raise UnknownEnvironment(
@@ -94,7 +172,7 @@ def make(name: str, *, world_cache: Path | None = None) -> Environment:
         world_cache: Folder in which generated worlds may be kept between processes.
 
     Returns:
-        The environment, not yet reset.
+        The environment, not yet reset, with the passive checks of `envs.checker` around it.
 
     Raises:
         UnknownEnvironment: Nothing has this name.
@@ -109,4 +187,4 @@ def make(name: str, *, world_cache: Path | None = None) -> Environment:
             mend=f"Install the package it needs: pip install {spec.package}.",
         ) from error
     factory = cast(_Factory, getattr(module, spec.factory))
-    return factory(world_cache=world_cache)
+    return Checked(factory(world_cache=world_cache, **spec.options))

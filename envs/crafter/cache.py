@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from envs.crafter.snapshot import Snapshot, generate, world_seed
-from envs.crafter.versions import stream_versions
+from envs.crafter.versions import crafter_versions
 from envs.crafter.world import AREA
 
 CACHE_FORMAT = 1
@@ -141,7 +141,7 @@ def _header(seed: int) -> dict[str, object]:
         "seed": seed,
         "world_seed": world_seed(seed),
         "area": list(AREA),
-        "versions": dict(stream_versions()),
+        "versions": dict(crafter_versions()),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,8 +12,8 @@ from envs.crafter.cache import world_at_start
 from envs.crafter.game import Game
 from envs.crafter.instructions import instructions
 from envs.crafter.text import VITALS, describe
-from envs.crafter.versions import stream_versions
-from envs.errors import EpisodeNotRunning, InvalidAction, InvalidSeed
+from envs.crafter.versions import crafter_versions
+from envs.errors import EpisodeNotRunning, invalid_action, invalid_seed, not_running
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +59,7 @@ class CrafterEnvironment:
     @property
     def versions(self) -> Mapping[str, str]:
         """Version of everything on which the stream depends."""
-        return stream_versions()
+        return crafter_versions()
 
     @property
     def progression(self) -> float:
@@ -80,10 +79,7 @@ class CrafterEnvironment:
             InvalidSeed: The seed is outside that range.
         """
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= MAX_SEED:
-            raise InvalidSeed(
-                f"{self.id} cannot start from the seed {seed!r}.",
-                mend=f"Use a whole number from 0 to {MAX_SEED}.",
-            )
+            raise invalid_seed(self.id, seed, MAX_SEED)
         self._game.begin(world_at_start(seed, self._world_cache))
         self._unlocked = {}
         self._locked = list(native.constants.achievements)
@@ -106,7 +102,7 @@ class CrafterEnvironment:
         if not self._running:
             raise self._not_running()
         if action not in _VOCABULARY:
-            raise _invalid(action)
+            raise invalid_action(self.id, action, self.actions)
         game = self._game
         game.advance(action)
         player = game.player
@@ -123,9 +119,7 @@ class CrafterEnvironment:
 
     def _not_running(self) -> EpisodeNotRunning:
         what = "the player has died" if self._started else "no episode has begun"
-        return EpisodeNotRunning(
-            f"{self.id} cannot play a step: {what}.", mend="Call reset(seed) first."
-        )
+        return not_running(self.id, what)
 
     def details(self) -> dict[str, JsonValue]:
         """What the host records about the episode so far.
@@ -177,13 +171,3 @@ class CrafterEnvironment:
 
 
 _VOCABULARY = frozenset(CrafterEnvironment.actions)
-
-
-def _invalid(action: str) -> InvalidAction:
-    actions = CrafterEnvironment.actions
-    close = difflib.get_close_matches(str(action).strip().lower(), actions, n=1, cutoff=0.5)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    return InvalidAction(
-        f"{CrafterEnvironment.id} has no action {action!r}.",
-        mend=f"{hint}Its actions are {', '.join(actions)}.",
-    )

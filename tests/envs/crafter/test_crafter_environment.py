@@ -12,8 +12,8 @@ from envs.crafter import creatures
 from envs.crafter.creatures import DOWN, RIGHT
 from envs.crafter.environment import CrafterEnvironment
 from envs.crafter.game import Game
-from envs.crafter.versions import source_digest
 from envs.errors import EpisodeNotRunning, InvalidAction, InvalidSeed
+from envs.versions import source_digest
 
 HandGame = Callable[..., Game]
 
