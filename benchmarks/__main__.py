@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-MODULES = ("benchmarks.crafter_speed", "benchmarks.host_cost")
+MODULES = ("benchmarks.crafter_speed", "benchmarks.host_cost", "benchmarks.long_episode")
 
 for module in MODULES:
     print(f"== {module}", flush=True)

@@ -7,11 +7,12 @@ which plays games of its own, is `envs.conformance` with `envs.determinism`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envs.base import OUTCOMES, Environment, JsonValue, Observation, Step
-from envs.errors import EnvironmentBroken
+from envs.errors import EnvironmentBroken, EnvironmentFault
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,21 +57,25 @@ class Checked:
     def progression(self) -> float:
         """See `Environment.progression`."""
         now = self.inside.progression
-        if not self._furthest <= now <= 1.0:  # also false for what is no number
+        if not isinstance(now, int | float) or not self._furthest <= now <= 1.0:  # nor NaN
             raise self._broken(f"its progression went from {self._furthest} to {now}")
         self._furthest = now
         return now
 
     def reset(self, seed: int) -> Observation:
         """See `Environment.reset`."""
-        observation = self.inside.reset(seed)
+        with self._failures():
+            observation = self.inside.reset(seed)
         self._furthest = 0.0
         self._look_at(observation)
         return observation
 
     def step(self, action: str) -> Step:
         """See `Environment.step`."""
-        step = self.inside.step(action)
+        with self._failures():
+            step = self.inside.step(action)
+        if not isinstance(step, Step):
+            raise self._broken(f"a step gave {type(step).__name__} and no Step")
         self._look_at(step.observation)
         if step.done is not (step.outcome is not None) or (
             step.done and step.outcome not in OUTCOMES
@@ -91,10 +96,20 @@ class Checked:
         self.inside.close()
 
     def _look_at(self, observation: Observation) -> None:
-        text = observation.text
+        text = getattr(observation, "text", None)
         if not isinstance(text, str) or not text or text[-1] == "\n":
             raise self._broken("an observation is no text, empty, or ends in a newline")
         _ = self.progression
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Turn what an environment may not raise into a sentence; the machine's own stay."""
+        try:
+            yield
+        except (EnvironmentFault, OSError, MemoryError):
+            raise
+        except Exception as error:
+            raise self._broken(f"it failed with {type(error).__name__}: {error}") from error
 
     def _broken(self, how: str) -> EnvironmentBroken:
         return EnvironmentBroken(

@@ -164,6 +164,11 @@ def resolve(name: str) -> str:
     )
 
 
+def _needed_by(spec: EnvironmentSpec, error: ImportError) -> str:
+    # MiniHack looks its files up through a part of setuptools that newer ones do not have.
+    return "'setuptools<81'" if error.name == "pkg_resources" else spec.package
+
+
 def make(name: str, *, world_cache: Path | None = None) -> Environment:
     """Make an environment.
 
@@ -184,7 +189,7 @@ def make(name: str, *, world_cache: Path | None = None) -> Environment:
     except ImportError as error:
         raise EnvironmentUnavailable(
             f"{spec.id} cannot be used here: {error}.",
-            mend=f"Install the package it needs: pip install {spec.package}.",
+            mend=f"Install what it needs: pip install {_needed_by(spec, error)}.",
         ) from error
     factory = cast(_Factory, getattr(module, spec.factory))
     return Checked(factory(world_cache=world_cache, **spec.options))

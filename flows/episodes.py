@@ -110,6 +110,7 @@ def _outcome(future: PrefectFuture[EpisodeResult], job: EpisodeJob) -> Outcome:
     except InfrastructureError as error:
         return MissingEpisode(
             key=job.spec.key,
+            environment=job.spec.environment,
             seed=job.spec.seed,
             error=type(error).__name__,
             message=str(error),

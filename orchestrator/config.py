@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
@@ -27,7 +27,8 @@ class NightConfig(Table):
     """What a night does.
 
     Attributes:
-        steps: Steps an episode has at most; ``None`` for the environment's own default.
+        steps: Steps an episode has at most, by family of environments (``crafter``); families left
+            out have their environment's own default.
         candidates: Candidates a night proposes at most.
         patience: The night ends when so many candidates in a row were not accepted.
         wait_hours: Hours that a night waits for machinery that does not answer, such as Docker's
@@ -36,7 +37,7 @@ class NightConfig(Table):
         editor: Who proposes revisions.
     """
 
-    steps: int | None = Field(default=None, ge=1)
+    steps: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     candidates: int = Field(default=6, ge=1)
     patience: int = Field(default=6, ge=1)
     smoke_steps: int = Field(default=60, ge=2)
@@ -190,9 +191,13 @@ sandbox = "auto"             # where a scaffold's code runs: docker if it is set
 provider = "heuristic"
 
 [night]
-steps = 600                  # per episode; Crafter's own default is 2000
 candidates = 6
 editor = "rules"
+
+[night.steps]                # per episode, by family; left out: the environment's own default
+crafter = 600                # its own default is 2000
+minihack = 100
+nethack = 2000               # its own default is 100000
 
 [banks]
 propose = 10

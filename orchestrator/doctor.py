@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, SecretStr
 
 from envs.determinism import check_determinism
 from envs.errors import EnvironmentFault
+from envs.registry import SPECS, make
 from orchestrator.config import FILE
 from orchestrator.errors import SlowwaveError
 from orchestrator.models.config import ModelConfig
@@ -34,7 +36,14 @@ ROOM_GB = 2.0
 ANSWER_S = 5.0
 """How long a model's server may take to say what it serves."""
 
-PACKAGES = ("crafter", "mlflow", "openai", "prefect", "pydantic", "scipy", "zstandard")
+PACKAGES = (
+    "crafter", "minihack", "mlflow", "nle", "openai", "prefect", "pydantic", "scipy", "zstandard",
+)  # fmt: skip
+GAMES = frozenset({"minihack", "nle"})
+"""Packages without which some games cannot be played, and everything else works."""
+
+SEEDS = ("crafter-v1", "nethack-v1", "minihack/mazewalk-9x9-v1", "minihack/quest-easy-v1")
+"""Whose seeds are tried: of MiniHack a task with moves alone, and one with every key."""
 
 
 class Check(BaseModel):
@@ -65,7 +74,8 @@ def examine(workspace: Workspace) -> list[Check]:
         _git(),
         _room(workspace.root),
         _workspace(workspace),
-        _seeds(),
+        _environments(),
+        *_seeds(),
         _docker(workspace),
         _sandbox(workspace),
         *_models(workspace),
@@ -94,6 +104,7 @@ def _packages() -> Check:
         ok=not missing,
         found=f"not installed: {', '.join(missing)}" if missing else ", ".join(found),
         mend=f"Install what is missing: pip install {' '.join(missing)}",
+        needed=not GAMES.issuperset(missing),
     )
 
 
@@ -145,10 +156,46 @@ def _workspace(workspace: Workspace) -> Check:
     )
 
 
-def _seeds() -> Check:
-    name = "seeds of crafter-v1"
+def _environments() -> Check:
+    """What can be played here; a game that is away keeps nobody from the others."""
+    away: dict[str, EnvironmentFault] = {}
+    for name in SPECS:
+        try:
+            make(name).close()
+        except EnvironmentFault as error:
+            away[name] = error
+    played = len(SPECS) - len(away)
+    reasons = dict.fromkeys(error.message for error in away.values())
+    mends = dict.fromkeys(error.mend for error in away.values() if error.mend)
+    return Check(
+        name="environments",
+        ok=not away,
+        found=" ".join([f"{played} of {len(SPECS)} can be played.", *reasons]),
+        mend=" ".join(mends),
+        needed=not played,
+    )
+
+
+def _seeds() -> list[Check]:
+    """The checks wait for processes of their own, so two run at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(_seeds_of, SEEDS))
+
+
+def _seeds_of(environment: str) -> Check:
+    name, package = f"seeds of {environment}", SPECS[environment].package
     try:
-        check = check_determinism("crafter-v1")
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return Check(
+            name=name,
+            ok=False,
+            found=f"{package} is not installed, so {environment} cannot be played here",
+            mend=f"Install it: pip install {package}",
+            needed=package not in GAMES,
+        )
+    try:
+        check = check_determinism(environment)
     except EnvironmentFault as error:
         return Check(name=name, ok=False, found=error.message, mend=error.mend or "")
     return Check(

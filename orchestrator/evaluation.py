@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from scipy.stats import permutation_test
 
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.gate.verdict import bca_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +30,97 @@ class Summary:
     metrics: dict[str, float | None]
 
 
-def summarize(outcomes: Sequence[EpisodeResult | MissingEpisode]) -> Summary:
-    """Average what was played; missing episodes are counted, never scored."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One set of episodes against another on the same seeds, in points of progression.
+
+    Attributes:
+        effect: Mean difference; ``None`` without a pair.
+        low: Lower end of its 95% BCa interval; ``None`` where there is none.
+        high: Upper end.
+        p: Two-sided p-value of the sign-flip test.
+        pairs: Seeds that were played whole by both.
+    """
+
+    effect: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    pairs: int
+
+    def as_record(self) -> dict[str, float | int | None]:
+        """For ``--json``."""
+        return asdict(self)
+
+
+def summarize(outcomes: Sequence[EpisodeResult | MissingEpisode], environments: int = 1) -> Summary:
+    """Average what was played; missing episodes are counted, never scored.
+
+    Args:
+        outcomes: What was played.
+        environments: On how many environments each seed was to be played; see `scores_by_seed`.
+    """
     played = [one for one in outcomes if isinstance(one, EpisodeResult)]
-    scores = [one.progression for one in played]
+    by_seed = scores_by_seed(outcomes, environments).values()
+    scores = [score / 100 for score in by_seed if score is not None]
     count = len(scores)
     mean = math.fsum(scores) / count if count else None
     stderr = None
     if mean is not None and count > 1:
         variance = math.fsum((score - mean) ** 2 for score in scores) / (count - 1)
         stderr = math.sqrt(variance / count)
-    return Summary(mean, stderr, len(outcomes) - count, mean_metrics(played))
+    return Summary(mean, stderr, len(outcomes) - len(played), mean_metrics(played))
+
+
+def compare(old: Mapping[int, float | None], new: Mapping[int, float | None]) -> Difference:
+    """Scores of one scaffold minus those of another, paired by seed.
+
+    Args:
+        old: Percent by seed, as `scores_by_seed` gives them, of the one to compare with.
+        new: The same of the other.
+
+    Returns:
+        The difference. The test flips signs exactly where there are few pairs, and at random
+        (9,999 times, always the same) where there are many.
+    """
+    both = ((old.get(seed), score) for seed, score in new.items())
+    found = [after - before for before, after in both if before is not None and after is not None]
+    if not found:
+        return Difference(None, None, None, None, 0)
+    interval = bca_interval(found)
+    p = None
+    if len(found) > 1:
+        test = permutation_test(
+            (found,), np.mean, permutation_type="samples", n_resamples=9_999, rng=0
+        )
+        p = float(test.pvalue)
+    return Difference(math.fsum(found) / len(found), interval.low, interval.high, p, len(found))
+
+
+def scores_by_seed(
+    outcomes: Iterable[EpisodeResult | MissingEpisode], environments: int = 1
+) -> dict[int, float | None]:
+    """One score per seed, in the order in which the seeds come.
+
+    A suite plays every seed on each of its environments; the seed's score is their mean, so that
+    pairs stay one per seed and independent.
+
+    Args:
+        outcomes: What was played.
+        environments: On how many environments each seed was to be played.
+
+    Returns:
+        Percent of progression; ``None`` for a seed of which an episode is missing.
+    """
+    found: dict[int, list[float]] = {}
+    for one in outcomes:
+        scores = found.setdefault(one.seed, [])
+        if isinstance(one, EpisodeResult):
+            scores.append(100 * one.progression)
+    return {
+        seed: math.fsum(scores) / environments if len(scores) == environments else None
+        for seed, scores in found.items()
+    }
 
 
 def mean_metrics(episodes: Sequence[EpisodeResult]) -> dict[str, float | None]:

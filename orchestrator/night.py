@@ -20,11 +20,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from envs.registry import family
 from orchestrator.config import Config
 from orchestrator.editors.base import Brief, Draft, ScaffoldEditor
 from orchestrator.episodes.job import EpisodeJob
 from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.evaluation import scores_by_seed
 from orchestrator.gate.account import Confirmation
 from orchestrator.gate.banks import SeedBanks
 from orchestrator.gate.banks_file import BankSizes
@@ -44,7 +46,7 @@ from orchestrator.scaffolds.revision import READ_EDITORS, Revision
 from orchestrator.scaffolds.store import ScaffoldStore
 from orchestrator.screening import refusal_of, usurpation
 from orchestrator.tracking import Tracker
-from orchestrator.verdicts import commit_verdict, make_rule, percent
+from orchestrator.verdicts import commit_verdict, make_rule
 from orchestrator.workspace import Workspace
 
 VAIN_ROUNDS = 3
@@ -162,7 +164,7 @@ class Night:
         everything = self._store.history(self.record.lineage, include_candidates=True)
         return Brief(
             night=self.record.id,
-            environment=self.record.environment.partition("-v")[0],
+            environment=family(self.record.environment),
             files=self._store.read_files(champion),
             episodes=[one for one in episodes if isinstance(one, EpisodeResult)],
             history=[one.editor_view() for one in everything if one.candidate],
@@ -243,8 +245,8 @@ class Night:
                     needed[one.key] = one
             return PairedScores(
                 seeds=seeds,
-                champion=tuple(map(percent, old)),
-                candidate=tuple(map(percent, new)),
+                champion=self._scores(old),
+                candidate=self._scores(new),
             )
 
         confirmation = Confirmation(
@@ -306,8 +308,8 @@ class Night:
             last=last.name,
             scores=PairedScores(
                 seeds=seeds,
-                champion=tuple(map(percent, old)),
-                candidate=tuple(map(percent, new)),
+                champion=self._scores(old),
+                candidate=self._scores(new),
             ),
         )
         self.record = self.record.model_copy(update={"report": scores})
@@ -340,8 +342,8 @@ class Night:
         self._planner = EpisodePlanner.make(
             config,
             artifacts,
-            self.record.environment,
-            steps=config.night.steps,
+            self.record.environments,
+            steps=config.night.steps.get(family(self.record.environment)),
             night=self.record.id,
             started_at=time.time() - self.record.seconds,
             allow_unsandboxed=self.record.allow_unsandboxed,
@@ -381,6 +383,10 @@ class Night:
         author = self._store.author(revision.tree)
         jobs = self._planner.jobs(folder, revision.tree, seeds, author=author)
         return self._played(jobs, f"{label} · {revision.name}")
+
+    def _scores(self, outcomes: Played) -> tuple[float | None, ...]:
+        """Percent of progression by seed, in the order of the seeds."""
+        return tuple(scores_by_seed(outcomes, len(self.record.environments)).values())
 
     def _played(self, jobs: Sequence[EpisodeJob], label: str) -> Played:
         """Play; while the sandbox is away, wait, then play again what is missing."""

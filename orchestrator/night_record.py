@@ -13,11 +13,12 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from envs.registry import Selection
 from orchestrator.config import Config
 from orchestrator.episodes.spec import EpisodeResult
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.errors import SlowwaveError, UsageError
-from orchestrator.evaluation import mean_metrics
+from orchestrator.evaluation import mean_metrics, scores_by_seed
 from orchestrator.files import write_atomically
 from orchestrator.gate.evidence import PairedScores
 from orchestrator.gate.verdict import Verdict, bca_interval
@@ -25,7 +26,7 @@ from orchestrator.scaffolds.revision import Revision
 
 FILE = "night.json"
 PAGE = "report.html"
-SCHEMA = 1
+SCHEMA = 2
 Decision = Literal["accept", "reject", "indecisive", "refused"]
 
 
@@ -138,7 +139,9 @@ class NightRecord(Record):
     Attributes:
         id: The night's id.
         lineage: The lineage it improves.
-        environment: Environment id.
+        environment: Environment id, or name of a suite.
+        environments: Ids of what is played, in order.
+        unavailable: Why others of the suite cannot be, by id.
         first: Commit of the champion it began with.
         config: The configuration it was started with.
         sandbox_cannot: What its sandbox did not enforce on this machine.
@@ -156,6 +159,8 @@ class NightRecord(Record):
     id: str
     lineage: str
     environment: str
+    environments: tuple[str, ...]
+    unavailable: dict[str, str] = {}
     first: str
     config: Config
     sandbox_cannot: str = ""
@@ -172,7 +177,7 @@ class NightRecord(Record):
     def begin(
         cls,
         lineage: str,
-        environment: str,
+        selection: Selection,
         first: str,
         config: Config,
         *,
@@ -184,7 +189,9 @@ class NightRecord(Record):
         return cls(
             id=f"{lineage}-{stamp}",
             lineage=lineage,
-            environment=environment,
+            environment=selection.name,
+            environments=selection.ids,
+            unavailable=dict(selection.unavailable),
             first=first,
             config=config,
             allow_unsandboxed=allow_unsandboxed,
@@ -256,19 +263,27 @@ def paired_differences(artifacts: Path) -> list[float]:
     """
     store = EpisodeStore(artifacts)
     spread: list[float] = []
-    for one in (entry for record in nights(artifacts / "nights") for entry in record.rounds):
-        scores: dict[int, dict[str, float]] = {}
-        for result in filter(None, map(store.get, one.episodes)):
-            scores.setdefault(result.seed, {})[result.tree] = 100 * result.progression
-        pairs = [pair[one.tree] - pair[one.parent] for pair in scores.values() if len(pair) == 2]
-        mean = sum(pairs) / len(pairs) if pairs else 0.0
-        spread += [difference - mean for difference in pairs]
+    for record in nights(artifacts / "nights"):
+        for one in record.rounds:
+            pairs = _judged_pairs(store, one, len(record.environments))
+            mean = sum(pairs) / len(pairs) if pairs else 0.0
+            spread += [difference - mean for difference in pairs]
     if len(spread) < 2:
         raise UsageError(
             "No candidate has been judged here yet, so the spread of differences is unknown.",
             mend="Give it with --sd, or run a night first.",
         )
     return spread
+
+
+def _judged_pairs(store: EpisodeStore, entry: Round, environments: int) -> list[float]:
+    played = [one for one in map(store.get, entry.episodes) if one is not None]
+    old, new = (
+        scores_by_seed((one for one in played if one.tree == tree), environments)
+        for tree in (entry.parent, entry.tree)
+    )
+    both = ((old.get(seed), after) for seed, after in new.items())
+    return [after - before for before, after in both if before is not None and after is not None]
 
 
 def unfinished(root: Path, lineage: str) -> NightRecord | None:

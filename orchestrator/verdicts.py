@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from orchestrator.config import Config
-from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.gate.protocol import AcceptanceRule
 from orchestrator.gate.rules import rule_from_name
 from orchestrator.night_record import Round
 from orchestrator.scaffolds.revision import Verdict as CommitVerdict
-
-
-def percent(played: EpisodeResult | MissingEpisode) -> float | None:
-    """Progression in percent; ``None`` for a missing episode."""
-    return 100 * played.progression if isinstance(played, EpisodeResult) else None
 
 
 def make_rule(config: Config) -> AcceptanceRule:

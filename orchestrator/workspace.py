@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from agents.manifest import FILE as MANIFEST
 from agents.manifest import read_manifest
-from envs.registry import resolve
+from envs.registry import Selection, select
 from orchestrator.config import FILE, FIRST_CONFIG, Config, read_config
 from orchestrator.errors import UsageError
 from orchestrator.files import write_atomically
@@ -28,6 +28,8 @@ from orchestrator.gate.banks_file import BankSizes, open_banks
 from orchestrator.scaffolds.store import ScaffoldStore
 
 VARIABLE = "SLOWWAVE_WORKSPACE"
+LINEAGES = ("crafter", "minihack", "nethack")
+"""The seed scaffolds that a workspace begins with, one for each family of environments."""
 
 
 class NoWorkspace(UsageError):
@@ -66,14 +68,18 @@ class Workspace:
         """The repository of lineages."""
         return ScaffoldStore.open(self.root / "scaffolds")
 
-    def environment_of(self, lineage: str) -> str:
-        """The environment that a lineage's champion says it is for."""
+    def environment_of(self, lineage: str) -> Selection:
+        """The environment or suite that a lineage's champion says it is for.
+
+        Raises:
+            EnvironmentUnavailable: It cannot be played here.
+        """
         files = self.scaffolds.read_files(self.scaffolds.champion(lineage))
         manifest = read_manifest(files[MANIFEST].decode("utf-8"))
-        return resolve(manifest.scaffold.environment)
+        return select(manifest.scaffold.environment)
 
     def banks(self, environment: str, config: Config | None = None) -> tuple[SeedBanks, BankSizes]:
-        """The seed banks of an environment: written the first time, checked every later time."""
+        """The seed banks of an environment or suite: written once, checked every later time."""
         config = config or self.config
         path = self.artifacts / "banks" / f"{environment}.json"
         return open_banks(path, environment, config.root_seed, config.banks)
@@ -139,7 +145,7 @@ def create_workspace(root: Path, *, root_seed: int) -> Workspace:
         write_atomically(config, FIRST_CONFIG.format(root_seed=root_seed))
     workspace = Workspace(root.resolve(), read_config(config))
     store = ScaffoldStore.init(root / "scaffolds")
-    for name in ("crafter",):
+    for name in LINEAGES:
         if name not in store.lineages():
             store.import_lineage(name, seed_scaffolds() / name)
     readme = workspace.artifacts / "README.md"

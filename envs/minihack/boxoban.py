@@ -83,7 +83,8 @@ class LevelSet:
                 (count,) = file.execute("select count(*) from levels").fetchone()
         except sqlite3.Error as error:
             raise _damaged(path, str(error)) from None
-        if facts.get("format") != _FORMAT or not count or str(count) != facts.get("count"):
+        whole = facts.get("format") == _FORMAT and "digest" in facts
+        if not whole or not count or str(count) != facts.get("count"):
             raise _damaged(path, "it is not whole")
         return cls(name, path, count, facts["digest"])
 
@@ -92,11 +93,19 @@ class LevelSet:
 
         Neighbouring seeds get levels far apart; every seed from 0 to ``count`` - 1 gets its own
         where the multiplier and the count have no common factor.
+
+        Raises:
+            EnvironmentUnavailable: The file has been damaged since it was opened.
         """
-        with _opened(self.path) as file:
-            number = seed * 7_919 % self.count
-            (found,) = file.execute("select map from levels where number = ?", [number]).fetchone()
-        return str(found)
+        number = seed * 7_919 % self.count
+        try:
+            with _opened(self.path) as file:
+                found = file.execute("select map from levels where number = ?", [number]).fetchone()
+        except sqlite3.Error as error:
+            raise _damaged(self.path, str(error)) from None
+        if found is None:
+            raise _damaged(self.path, f"level {number} is not in it")
+        return str(found[0])
 
 
 def add(folder: Path) -> tuple[LevelSet, ...]:
@@ -118,9 +127,15 @@ def add(folder: Path) -> tuple[LevelSet, ...]:
             f"There are no Boxoban levels in {folder}.",
             mend="Give the folder that holds medium/train and hard with their .txt files.",
         )
-    made = {name: _convert(name, place) for name, place in found.items()}
-    for name, new in made.items():
-        os.replace(new, _path(name))
+    made: dict[str, Path] = {}
+    try:
+        for name, place in found.items():
+            made[name] = _convert(name, place)
+        for name, new in made.items():
+            os.replace(new, _path(name))
+    finally:  # nothing half done stays if another set is faulty
+        for new in made.values():
+            new.unlink(missing_ok=True)
     return tuple(LevelSet.open(name) for name in made)
 
 

@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
-with warnings.catch_warnings():
+
+@contextlib.contextmanager
+def _without(name: str) -> Iterator[None]:
+    """Let an import of this module fail for a while, as if it were not installed."""
+    absent = name not in sys.modules
+    if absent:
+        sys.modules[name] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        if absent:
+            del sys.modules[name]
+
+
+# Its reader of wiki pages, which nothing here asks for, would load inflect: three seconds in every
+# process. It does without where that is missing.
+with warnings.catch_warnings(), _without("inflect"):
     # It looks its own files up through setuptools, which says that this will end one day.
     warnings.simplefilter("ignore")
     minihack: Any = importlib.import_module("minihack")

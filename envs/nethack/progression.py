@@ -43,6 +43,7 @@ def progression(depth: int, experience_level: int) -> float:
     return max(_share("depth", depth), _share("experience_level", experience_level))
 
 
+@cache
 def _share(kind: str, number: int) -> float:
     table = shares()
     most = max(known for name, known in table if name == kind)

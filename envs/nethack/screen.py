@@ -98,7 +98,7 @@ def read_screen(observed: dict[str, Any], said: tuple[str, ...], menu: str) -> S
         said=said,
         menu=menu,
         question=bool(waits[_IN_QUESTION]),
-        line=bool(waits[_IN_LINE]) or bool(said and said[-1].startswith("# ")),
+        line=bool(waits[_IN_LINE]) or bool(said and (said[-1] == "#" or said[-1].startswith("# "))),
         cursor=(column, row - 1) if on_map else None,
         status=tuple(observed["blstats"].tolist()),
         inventory=_inventory(observed["inv_letters"], observed["inv_strs"]),

@@ -18,7 +18,7 @@ DUNGEONS = (
 NEAREST = 4
 """How many of a kind that fills whole areas are named."""
 
-MENU = "Menu (a character picks, down and up turn pages, enter ends, escape leaves):"
+MENU = "Menu (a character picks, space turns the page, enter takes what was picked, escape leaves):"
 
 _HUNGER = ("satiated", "not hungry", "hungry", "weak", "fainting", "fainted", "starved")
 _BURDEN = ("", "burdened", "stressed", "strained", "overtaxed", "overloaded")

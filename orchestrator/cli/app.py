@@ -11,7 +11,7 @@ from typing import cast
 import typer
 
 from envs.errors import EnvironmentFault
-from orchestrator.cli import gate, history, night, play, sandbox, setup
+from orchestrator.cli import envs, evaluate, gate, history, night, play, sandbox, setup
 from orchestrator.cli.output import aside, print_json
 from orchestrator.errors import SlowwaveError
 
@@ -26,10 +26,12 @@ app = typer.Typer(
 )
 setup.add_commands(app)
 play.add_commands(app)
+evaluate.add_commands(app)
 night.add_commands(app)
 history.add_commands(app)
 app.add_typer(gate.app, name="gate")
 app.add_typer(sandbox.app, name="sandbox")
+app.add_typer(envs.app, name="envs")
 
 # Typer carries its own copy of Click where older releases used Click itself: the family of
 # its errors is found from the one that it exports.

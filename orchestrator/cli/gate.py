@@ -16,8 +16,9 @@ from orchestrator.cli.output import (
     print_json,
     screen,
 )
-from orchestrator.cli.play import play_jobs
+from orchestrator.cli.playing import play_jobs
 from orchestrator.episodes.planner import EpisodePlanner
+from orchestrator.evaluation import scores_by_seed
 from orchestrator.gate.banks import SLICE_SEEDS
 from orchestrator.gate.calibrate import calibrate as calibrate_rule
 from orchestrator.gate.power import PowerTable
@@ -26,7 +27,7 @@ from orchestrator.gate.rate import Rate
 from orchestrator.gate.rules import rule_from_name
 from orchestrator.gate.simulate import simulate as simulate_rule
 from orchestrator.night_record import paired_differences
-from orchestrator.verdicts import make_rule, percent
+from orchestrator.verdicts import make_rule
 from orchestrator.workspace import find_workspace, workspace_or_here
 
 app = typer.Typer(help="What the gate does to revisions that are no better, and to better ones.")
@@ -144,24 +145,29 @@ def calibrate(
     place = find_workspace(workspace)
     champion = place.scaffolds.champion(lineage)
     folder = place.scaffolds.export(champion.tree, place.artifacts / "revisions")
-    environment = place.environment_of(lineage)
+    selection = place.environment_of(lineage)
     planner = EpisodePlanner.make(
         choose_sandbox(place.config, sandbox),
         place.artifacts,
-        environment,
-        steps=place.config.night.steps,
+        selection.ids,
+        steps=place.config.night.steps.get(selection.family),
         allow_unsandboxed=allow_unsandboxed,
     )
     author = place.scaffolds.author(champion.tree)
-    banks, _ = place.banks(environment)
+    banks, _ = place.banks(selection.name)
     numbers = banks.seeds("propose", seeds)
-    jobs = [
-        job
+    runs = [
+        planner.jobs(folder, champion.tree, numbers, author=author, replicate=replicate)
         for replicate in range(replicates)
-        for job in planner.jobs(folder, champion.tree, numbers, author=author, replicate=replicate)
     ]
+    jobs = [job for run in runs for job in run]
     outcomes = play_jobs(place, jobs, f"calibrate {champion.name}")
-    scores = [[percent(one) for one in outcomes[index::seeds]] for index in range(seeds)]
+    size = len(runs[0])
+    by_run = [
+        scores_by_seed(outcomes[at : at + size], len(selection.ids)).values()
+        for at in range(0, len(outcomes), size)
+    ]
+    scores = [list(of_seed) for of_seed in zip(*by_run, strict=True)]
     found = calibrate_rule(
         make_rule(place.config),
         scores,

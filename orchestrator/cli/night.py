@@ -94,12 +94,14 @@ def _run(
             config = config.model_copy(update={"night": chosen})
         # Once for the whole night: how code is locked in must not change in its middle.
         config = choose_sandbox(config, sandbox)
-        environment = place.environment_of(lineage)
+        selection = place.environment_of(lineage)
+        for missing in selection.unavailable.values():
+            aside.print(f"Not played: {missing}", highlight=False, markup=False, soft_wrap=True)
         # What the configuration makes impossible is said before a night begins that cannot go on.
-        place.banks(environment, config)
+        place.banks(selection.name, config)
         check_reach(make_rule(config), night_alpha=config.gate.night_alpha)
         record = NightRecord.begin(
-            lineage, environment, champion.commit, config, allow_unsandboxed=allow_unsandboxed
+            lineage, selection, champion.commit, config, allow_unsandboxed=allow_unsandboxed
         )
         where = f"scaffold code runs in the {config.sandbox} sandbox"
         aside.print(

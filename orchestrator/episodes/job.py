@@ -18,10 +18,12 @@ import envs.registry
 from agents.manifest import Manifest, read_manifest
 from agents.memory.files import FilesBackend
 from envs.base import Environment
+from envs.errors import EnvironmentFault
 from orchestrator.episodes.player import Cast, play
 from orchestrator.episodes.spec import EpisodeResult, EpisodeSpec
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.episodes.trajectory import TrajectoryWriter
+from orchestrator.errors import InfrastructureError
 from orchestrator.files import raise_if_full
 from orchestrator.models.broker import Broker
 from orchestrator.models.config import ModelConfig, Role
@@ -34,6 +36,10 @@ from orchestrator.sandbox.containers.config import DockerConfig
 
 OUTSIDE_NIGHTS = "outside-nights"
 """The ledger's account for what is played outside a night."""
+
+
+class EnvironmentFailure(InfrastructureError):
+    """The environment cannot be played here, or broke its contract: the episode is missing."""
 
 
 class EpisodeJob(BaseModel):
@@ -83,6 +89,8 @@ def run_job(job: EpisodeJob, on_step: Callable[[int], None] | None = None) -> Ep
     path = store.trajectory_path(job.spec.key)
     try:
         return _play(job, store, path, on_step)
+    except EnvironmentFault as fault:
+        raise EnvironmentFailure(fault.message, mend=fault.mend) from fault
     except OSError as error:
         raise_if_full(error, path)
         raise

@@ -44,13 +44,21 @@ class MetricsCounter:
     def __init__(self, idle_actions: Iterable[str]) -> None:
         self._idle = frozenset(idle_actions)
         self._count: Counter[str] = Counter()
-        self._seen: list[int] = []
+        # The last step and what was seen at it and before it: texts, for a text's number in the
+        # trajectory changes when it comes again after long.
         self._previous: dict[str, Any] | None = None
+        self._seen: str | None = None
+        self._seen_before: str | None = None
 
-    def add(self, step: dict[str, Any]) -> None:
-        """Count one step record; the previous one's effect is known only now."""
-        self._settle(step["observation"])
-        self._previous = step
+    def add(self, step: dict[str, Any], seen: str) -> None:
+        """Count one step record; the previous one's effect is known only now.
+
+        Args:
+            step: The record.
+            seen: The observation's text.
+        """
+        self._settle(seen)
+        self._previous, self._seen_before, self._seen = step, self._seen, seen
         count = self._count
         count["steps"] += 1
         count["override"] += step["overridden"]
@@ -62,7 +70,7 @@ class MetricsCounter:
     def finish(
         self,
         *,
-        last_observation: int,
+        last_seen: str,
         progression: float,
         growth: int,
         memory_tokens: int,
@@ -70,12 +78,12 @@ class MetricsCounter:
         """All metrics by name.
 
         Args:
-            last_observation: Text number of what the agent would have seen next.
+            last_seen: What the agent would have seen next.
             progression: The environment's score in [0, 1].
             growth: Characters of memory at the end minus at the start.
             memory_tokens: Tokens that LOG turns took.
         """
-        self._settle(last_observation)
+        self._settle(last_seen)
         self._previous = None
         count = self._count
         steps = count["steps"]
@@ -109,19 +117,16 @@ class MetricsCounter:
         if phase == "LOG" and command["ok"]:
             count[f"log_{name}"] += 1
 
-    def _settle(self, after: int) -> None:
+    def _settle(self, after: str) -> None:
         """Judge the previous step's action by what was seen after it."""
         step = self._previous
         if step is None:
             return
-        before = step["observation"]
         count = self._count
         invalid = "invalid_action" in step["events"]
         changing = not invalid and step["action"] not in self._idle
-        stuck = changing and after == before
-        two_ago = self._seen[-1] if self._seen else None
-        oscillating = two_ago is not None and after == two_ago and after != before
-        self._seen = [before]
+        stuck = changing and after == self._seen
+        oscillating = after == self._seen_before and after != self._seen
         count["invalid"] += invalid
         count["changing"] += changing
         count["stuck"] += stuck

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import envs.registry
@@ -24,16 +24,38 @@ from orchestrator.scaffolds.check import check_folder
 from orchestrator.scaffolds.fault import Fault, raise_for_faults
 
 
+@dataclass(frozen=True, slots=True)
+class PlannedGame:
+    """One environment that is played.
+
+    Attributes:
+        environment: Environment id with version.
+        versions: Package versions on which its stream depends.
+        steps: Step limit.
+    """
+
+    environment: str
+    versions: dict[str, str]
+    steps: int
+
+    @classmethod
+    def make(cls, environment: str, steps: int | None) -> PlannedGame:
+        """Look it up; without a step limit it has its own."""
+        game = envs.registry.make(environment)
+        try:
+            return cls(game.id, dict(game.versions), steps or game.default_steps)
+        finally:
+            game.close()
+
+
 @dataclass(frozen=True)
 class EpisodePlanner:
-    """Makes jobs that differ only in scaffold and seed.
+    """Makes jobs that differ only in scaffold, seed and, in a suite, environment.
 
     Attributes:
         config: The workspace's configuration.
         artifacts: The artifacts folder.
-        environment: Environment id with version.
-        versions: Package versions on which its stream depends.
-        steps: Step limit.
+        games: The environments: one, or those of a suite.
         models: Fingerprint of each role's model.
         agent: Fingerprint of the code in the sandbox.
         night: Id of the night that pays; empty outside one.
@@ -43,9 +65,7 @@ class EpisodePlanner:
 
     config: Config
     artifacts: Path
-    environment: str
-    versions: dict[str, str]
-    steps: int
+    games: tuple[PlannedGame, ...]
     models: dict[str, str]
     agent: str
     night: str = ""
@@ -57,7 +77,7 @@ class EpisodePlanner:
         cls,
         config: Config,
         artifacts: Path,
-        environment: str,
+        environments: str | Sequence[str],
         *,
         steps: int | None,
         night: str = "",
@@ -69,10 +89,11 @@ class EpisodePlanner:
         Raises:
             SandboxFailure: The sandbox is not set up, or what it runs on does not answer.
             UnknownEnvironment: There is no such environment.
+            EnvironmentUnavailable: It cannot be played here.
             MissingKey: A model's key is not there.
         """
-        name = envs.registry.resolve(environment)
-        game = envs.registry.make(name)
+        names = [environments] if isinstance(environments, str) else environments
+        games = tuple(PlannedGame.make(name, steps) for name in names)
         with Broker(playing(config), factories={"heuristic": make_heuristic}) as broker:
             fingerprints = {str(role): text for role, text in broker.fingerprints().items()}
         choice = choose(config.sandbox, config.docker)
@@ -81,15 +102,18 @@ class EpisodePlanner:
         return cls(
             config=config,
             artifacts=artifacts,
-            environment=name,
-            versions=dict(game.versions),
-            steps=steps or game.default_steps,
+            games=games,
             models=fingerprints,
             agent=sandbox.fingerprint,
             night=night,
             started_at=started_at,
             allow_unsandboxed=allow_unsandboxed,
         )
+
+    @property
+    def steps(self) -> int:
+        """The longest step limit."""
+        return max(game.steps for game in self.games)
 
     def jobs(
         self,
@@ -100,7 +124,7 @@ class EpisodePlanner:
         author: str,
         replicate: int = 0,
     ) -> list[EpisodeJob]:
-        """One job per seed for a scaffold's folder.
+        """One job per seed and environment for a scaffold's folder, seed by seed.
 
         Args:
             scaffold: The folder.
@@ -120,11 +144,11 @@ class EpisodePlanner:
         return [
             EpisodeJob(
                 spec=EpisodeSpec(
-                    environment=self.environment,
-                    versions=self.versions,
+                    environment=game.environment,
+                    versions=game.versions,
                     seed=seed,
                     replicate=replicate,
-                    steps=self.steps,
+                    steps=game.steps,
                     tree=tree,
                     budgets=budgets,
                     limits=sandbox_limits,
@@ -143,11 +167,12 @@ class EpisodePlanner:
                 limits=limits,
             )
             for seed in seeds
+            for game in self.games
         ]
 
     def shorter(self, steps: int) -> EpisodePlanner:
-        """The same with another step limit."""
-        return EpisodePlanner(**{**self.__dict__, "steps": steps})
+        """The same with another step limit, and only the first environment of a suite."""
+        return replace(self, games=(replace(self.games[0], steps=steps),))
 
     def _budgets(self, scaffold: Path) -> Budgets:
         manifest = read_manifest((scaffold / MANIFEST).read_text(encoding="utf-8"))

@@ -144,7 +144,7 @@ class _Episode:
         progression = environment.progression
         last = self._trajectory.text(self._observation)
         metrics = self._counter.finish(
-            last_observation=last,
+            last_seen=self._observation,
             progression=progression,
             growth=memory.stats().characters - size,
             memory_tokens=self._turns.memory_tokens if self._turns else 0,
@@ -294,7 +294,7 @@ class _Episode:
             record["wanted"] = self._trajectory.text(wanted[:WORDS_KEPT])
         if step.hooks:
             record["hooks"] = step.hooks
-        self._counter.add(record)
+        self._counter.add(record, self._observation)
         self._trajectory.step(record)
 
     def _serve_memory(self, request: MemoryRequest) -> MemoryReply:

@@ -146,6 +146,7 @@ class MissingEpisode(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     key: str
+    environment: str
     seed: int
     error: str
     message: str

@@ -206,7 +206,9 @@ class ReportData(Facts):
     Attributes:
         night: The night's id.
         lineage: The lineage it improved.
-        environment: Environment id.
+        environment: Environment id, or name of a suite.
+        suite: Whether it is a suite, whose every seed is played on each environment.
+        unavailable: A sentence for each environment of the suite that could not be played.
         steps: Steps of a game at most; ``None`` for the environment's own limit.
         started_at: When it started.
         ended_at: When it ended; ``None`` while it is not finished.
@@ -230,6 +232,8 @@ class ReportData(Facts):
     night: str
     lineage: str
     environment: str
+    suite: bool = False
+    unavailable: tuple[str, ...] = ()
     steps: int | None
     started_at: datetime
     ended_at: datetime | None

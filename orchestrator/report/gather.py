@@ -6,9 +6,11 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from envs.registry import family
 from orchestrator.config import Config
 from orchestrator.episodes.spec import EpisodeResult
 from orchestrator.episodes.store import EpisodeStore
+from orchestrator.evaluation import scores_by_seed
 from orchestrator.gate.banks import SeedBanks
 from orchestrator.gate.budget import ErrorBudget
 from orchestrator.gate.verdict import bca_interval
@@ -55,7 +57,9 @@ def gather(workspace: Workspace, record: NightRecord) -> ReportData:
         night=record.id,
         lineage=record.lineage,
         environment=record.environment,
-        steps=config.night.steps,
+        suite=len(record.environments) > 1,
+        unavailable=tuple(record.unavailable.values()),
+        steps=config.night.steps.get(family(record.environment)),
         started_at=_moment(record.started_at),
         ended_at=None if record.ended_at is None else _moment(record.ended_at),
         first=record.report.first if record.report else first,
@@ -113,7 +117,7 @@ def _candidates(
     for entry in record.rounds:
         played = [one for one in map(episodes.get, entry.episodes) if one is not None]
         revision = commits.get(f"{record.id}/{entry.number}")
-        comparison = _comparison(entry, played, banks)
+        comparison = _comparison(entry, played, banks, len(record.environments))
         yield _candidate(workspace.scaffolds, entry, revision, comparison)
 
 
@@ -177,7 +181,7 @@ def _changes(store: ScaffoldStore, entry: Round) -> tuple[str, tuple[ChangedFile
 
 
 def _comparison(
-    entry: Round, played: Sequence[EpisodeResult], banks: SeedBanks
+    entry: Round, played: Sequence[EpisodeResult], banks: SeedBanks, environments: int
 ) -> Comparison | None:
     """Scores at the stage that decided, if the stored episodes still give the verdict's effect."""
     verdict = entry.verdict
@@ -185,15 +189,17 @@ def _comparison(
         return None
     decided = next((s for s in reversed(verdict.slices) if s.startswith(verdict.stage)), "")
     here = [one for one in played if banks.slice_of(one.seed) == decided]
-    before = {one.seed: 100 * one.progression for one in here if one.tree == entry.parent}
-    after = {one.seed: 100 * one.progression for one in here if one.tree == entry.tree}
+    before, after = (
+        scores_by_seed((one for one in here if one.tree == tree), environments)
+        for tree in (entry.parent, entry.tree)
+    )
     found = compare(decided, _pairs(before, after))
     if found is None or not math.isclose(found.effect.mean, verdict.effect, abs_tol=1e-6):
         return None
     return found
 
 
-def _pairs(before: Mapping[int, float], after: Mapping[int, float]) -> list[Pair]:
+def _pairs(before: Mapping[int, float | None], after: Mapping[int, float | None]) -> list[Pair]:
     seeds = sorted(before.keys() | after.keys())
     return [Pair(seed=seed, before=before.get(seed), after=after.get(seed)) for seed in seeds]
 
@@ -266,7 +272,16 @@ def _settings(config: Config) -> Iterable[Setting]:
                 yield Setting(name=f"models.{role}.{name}", value=_plain(getattr(model, name)))
     for table in SHOWN_TABLES:
         for name, value in getattr(config, table).model_dump().items():
-            yield Setting(name=f"{table}.{name}", value=_plain(value))
+            yield from _setting(f"{table}.{name}", value)
+
+
+def _setting(name: str, value: object) -> Iterable[Setting]:
+    """One row, or one for each entry of a table inside a table."""
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _setting(f"{name}.{key}", inner)
+    else:
+        yield Setting(name=name, value=_plain(value or None if value == {} else value))
 
 
 def _plain(value: object) -> str:

@@ -108,12 +108,12 @@ def viewed(subject: str) -> EditorView:
 
 
 def test_the_edit_applies_to_the_seed_scaffold(load: Any, tmp_path: Path) -> None:
-    folder = tmp_path / "edits" / "recent"
+    folder = tmp_path / "edits" / "crafter" / "recent"
     folder.mkdir(parents=True)
     for name in ("edit.toml", "recent.py"):
         block = block_named(GUIDE, f"scaffolds/edits/crafter/recent/{name}")
         (folder / name).write_text(block.text, encoding="utf-8")
-    (edit,) = read_catalogue(folder.parent)
+    (edit,) = read_catalogue(folder.parents[1], "crafter")
     changed = {**seed_files(), **edit.apply(seed_files())}
     assert check_scaffold(changed, validate_manifest=manifest_faults) == []
     assert b"import recent" in changed["hooks.py"]

@@ -1,14 +1,22 @@
+from pathlib import Path
+
 import pytest
 
 from envs.base import Step
 from envs.conformance import faults_of
 from envs.crafter.environment import CrafterEnvironment
+from envs.minihack.boxoban import DATA_VARIABLE
 from envs.registry import available, make
 
 
 @pytest.mark.parametrize("environment_id", available())
-def test_every_environment_conforms(environment_id: str) -> None:
-    assert faults_of(make(environment_id), steps=300) == ()
+def test_every_environment_conforms(
+    environment_id: str, data_with_levels: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(DATA_VARIABLE, str(data_with_levels))
+    environment = make(environment_id)
+    assert faults_of(environment, steps=300) == ()
+    environment.close()
 
 
 class _Sloppy(CrafterEnvironment):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from envs.registry import select
 from orchestrator import outage
 from orchestrator.config import BudgetConfig
 from orchestrator.editors.base import Brief, Draft
@@ -75,15 +76,15 @@ class Losing(Runner):
             try:
                 outcomes.append(run_job(job))
             except InfrastructureError as error:
-                outcomes.append(
-                    MissingEpisode(
-                        key=job.spec.key,
-                        seed=job.spec.seed,
-                        error=type(error).__name__,
-                        message=str(error),
-                    )
-                )
+                outcomes.append(lost_episode(job, error=type(error).__name__, message=str(error)))
         return outcomes
+
+
+def lost_episode(job: EpisodeJob, *, error: str, message: str) -> MissingEpisode:
+    spec = job.spec
+    return MissingEpisode(
+        key=spec.key, environment=spec.environment, seed=spec.seed, error=error, message=message
+    )
 
 
 class Leaving(Losing):
@@ -107,10 +108,7 @@ class Leaving(Losing):
         half = len(jobs) // 2
         (jobs[0].artifacts / AWAY).write_text(str(self._looks))
         lost = [
-            MissingEpisode(
-                key=job.spec.key, seed=job.spec.seed, error="SandboxAway", message="It is dark."
-            )
-            for job in jobs[half:]
+            lost_episode(job, error="SandboxAway", message="It is dark.") for job in jobs[half:]
         ]
         return [*super().__call__(jobs[:half], label), *lost]
 
@@ -157,7 +155,7 @@ def begin(
     champion = workspace.scaffolds.champion(lineage)
     return NightRecord.begin(
         lineage,
-        "crafter-v1",
+        select("crafter"),
         champion.commit,
         workspace.config,
         allow_unsandboxed=allow_unsandboxed,
@@ -459,7 +457,7 @@ def test_a_sandbox_that_is_back_and_loses_the_same_again_is_not_worth_the_night(
     def lose(jobs: Sequence[EpisodeJob], label: str) -> list[EpisodeResult | MissingEpisode]:
         asked.append(label)
         lost = {"error": "SandboxAway", "message": "It hung up."}
-        return [MissingEpisode(key=one.spec.key, seed=one.spec.seed, **lost) for one in jobs]
+        return [lost_episode(one, **lost) for one in jobs]
 
     with pytest.raises(Outage, match="episodes could not be played: It hung up"):
         run(workspace, begin(workspace, "blind"), lose, ListEditor())

@@ -15,7 +15,9 @@ AWAY = SandboxAway("Nobody answers.", mend="Start it.")
 
 
 def missing(error: str) -> MissingEpisode:
-    return MissingEpisode(key="0a", seed=1, error=error, message=f"{error} happened.")
+    return MissingEpisode(
+        key="0a", environment="crafter-v1", seed=1, error=error, message=f"{error} happened."
+    )
 
 
 PLAYED = EpisodeResult(

@@ -22,7 +22,7 @@ from orchestrator.screening import PlaySmoke
 from tests.support.crafter_parts import EDITS, ROOT, SCAFFOLD, edited_scaffold
 
 CEILING = 0.1
-CATALOGUE = {edit.name: edit for edit in read_catalogue(EDITS)}
+CATALOGUE = {edit.name: edit for edit in read_catalogue(EDITS, "crafter")}
 
 
 @pytest.fixture
@@ -98,7 +98,9 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         check_scaffold_folder(tmp_path / "nowhere")
 
 
-MISSING = MissingEpisode(key="k", seed=7, error="ModelTimeout", message="The server is slow.")
+MISSING = MissingEpisode(
+    key="k", environment="crafter-v1", seed=7, error="ModelTimeout", message="The server is slow."
+)
 
 
 def test_a_smoke_episode_that_anyone_loses_is_nobodys_fault(

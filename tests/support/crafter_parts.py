@@ -24,7 +24,7 @@ from orchestrator.sandbox.process import ProcessSandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 SCAFFOLD = ROOT / "scaffolds" / "crafter"
-EDITS = ROOT / "scaffolds" / "edits" / "crafter"
+EDITS = ROOT / "scaffolds" / "edits"
 PATIENT = SandboxLimits(start_seconds=60.0, step_seconds=60.0)
 
 
@@ -129,7 +129,7 @@ class CrafterStage:
 def edited_scaffold(folder: Path, *names: str) -> Path:
     """The shipped scaffold with edits of the catalogue applied, one after another."""
     shutil.copytree(SCAFFOLD, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    catalogue = {edit.name: edit for edit in read_catalogue(EDITS)}
+    catalogue = {edit.name: edit for edit in read_catalogue(EDITS, "crafter")}
     for name in names:
         files = {
             path.relative_to(folder).as_posix(): path.read_bytes()

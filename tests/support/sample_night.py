@@ -139,6 +139,7 @@ class SampleNight:
             id="crafter-20261130-005320",
             lineage="crafter",
             environment="crafter-v1",
+            environments=("crafter-v1",),
             first=first.commit,
             config=self.workspace.config.model_copy(update={"sandbox": "process"}),
             sandbox_cannot="The process sandbox does not enforce: no network.",

@@ -17,9 +17,13 @@ sandbox = "process"
 provider = "heuristic"
 
 [night]
-steps = {steps}
 candidates = {candidates}
 smoke_steps = 12
+
+[night.steps]
+crafter = {steps}
+minihack = {steps}
+nethack = {steps}
 
 [banks]
 propose = 2

@@ -41,11 +41,12 @@ class Replacement(BaseModel):
 
 
 class EditText(BaseModel):
-    """The content of an ``edit.toml``."""
+    """The content of an ``edit.toml``; without `environments` it is for its folder's family."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     subject: str
+    environments: tuple[str, ...] = ()
     kind: ChangeKind
     summary: str
     rationale: str
@@ -96,13 +97,22 @@ class Edit:
         return {**texts, **self.modules}
 
 
-def read_catalogue(folder: Path) -> list[Edit]:
-    """Every edit in a folder, by name.
+def read_catalogue(folder: Path, environment: str) -> list[Edit]:
+    """Every edit for a family of environments, by name.
+
+    Args:
+        folder: Folder with one folder of edits per family, or for several.
+        environment: The family, such as ``crafter``.
 
     Raises:
         SlowwaveError: An ``edit.toml`` is faulty; names the file.
     """
-    return [_read_edit(path.parent) for path in sorted(folder.glob("*/edit.toml"))]
+    edits = [(path, _read_edit(path.parent)) for path in sorted(folder.glob("*/*/edit.toml"))]
+    return [
+        edit
+        for path, edit in edits
+        if environment in (edit.text.environments or (path.parents[1].name,))
+    ]
 
 
 def _read_edit(folder: Path) -> Edit:

@@ -18,7 +18,7 @@ class RulesEditor:
     """The deterministic editor.
 
     Args:
-        catalogues: Folder with one folder of edits per environment family.
+        catalogues: Folder with the edits, see `read_catalogue`.
     """
 
     name = "rules"
@@ -36,7 +36,7 @@ class RulesEditor:
             for view in brief.history
             if view.verdict != "indecisive" or view.name.startswith(f"{brief.night}/")
         }
-        edits = read_catalogue(self._catalogues / brief.environment)
+        edits = read_catalogue(self._catalogues, brief.environment)
         subjects = {edit.name: edit.text.subject for edit in edits}
         for edit in sorted(edits, key=lambda edit: (-urgency(edit, means), edit.name)):
             needs = {subjects[name] for name in edit.text.requires}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from orchestrator.models.base import Completion, Message, Usage
 from orchestrator.models.config import ModelConfig
-from orchestrator.models.heuristic.crafter import decide, parse_view
+from orchestrator.models.heuristic.game import Situation
 from orchestrator.models.heuristic.notes import log_turn, lookups
 from orchestrator.models.heuristic.prompt import read_prompt
 
@@ -18,7 +18,7 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class HeuristicClient:
-    """Plays Crafter from what the prompt says; a pure function of the messages."""
+    """Plays from what the prompt says; a pure function of the messages."""
 
     def complete(self, messages: Sequence[Message]) -> Completion:
         """Answer the conversation."""
@@ -48,8 +48,12 @@ def answer(messages: Sequence[Message]) -> str:
     if reading.phase == "LOG":
         return log_turn(reading)
     if not reading.observations:
-        return "<|ACTION|>noop<|END|>"
-    decision = decide(parse_view(reading.observations[-1]), reading.beliefs)
+        return f"<|ACTION|>{reading.game.idle}<|END|>"
+    decision = reading.game.decide(
+        Situation(
+            reading.observations[-1], reading.last_action, reading.means.actions, reading.facts
+        )
+    )
     if reading.turn == 0:
         commands = lookups(reading, decision.wants)
         if commands:

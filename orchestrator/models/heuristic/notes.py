@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from orchestrator.models.heuristic.crafter import View, detect, parse_view
 from orchestrator.models.heuristic.prompt import Reading
 
-RARE = ("iron", "diamond", "coal", "table", "furnace", "sapling", "ripe_plant")
-COMMON = ("water", "tree", "stone", "cow")
 NOTHING = "<|DONE|>"
 
 
@@ -40,50 +37,24 @@ def lookups(reading: Reading, wants: Iterable[str]) -> list[str]:
 
 def _wanted(reading: Reading) -> list[tuple[str, str]]:
     """Notes with the file each belongs to: its own file if the prompt names one, else the log."""
-    before, after = (parse_view(text) for text in reading.observations[-2:])
-    achieved = [f"done {name}" for name in sorted(detect(before, reading.last_action, after))]
-    sights = _sights(before, after, reading)
+    before, after = reading.observations[-2:]
+    news = reading.game.news(before, reading.last_action, after, reading.facts)
     log = reading.named_file("log")
     progress, places = reading.named_file("progress"), reading.named_file("map")
-    line = []
+    line: list[str] = []
     wanted = []
-    for file, notes in ((progress, achieved), (places, sights)):
+    for file, notes in ((progress, news.achieved), (places, news.sights)):
         if file:
             wanted += [(file, note) for note in notes]
         else:
             line += notes
     if log and (line or not reading.only_new):
-        wanted.append((log, "; ".join([reading.last_action, *line])))
+        wanted.append((log, "; ".join([*news.line, *line])))
     return wanted
 
 
-def _sights(before: View, after: View, reading: Reading) -> list[str]:
-    """A note for each useful kind that has come into sight, with its place if that is known."""
-    notes = []
-    for kind in (*RARE, *COMMON):
-        seen = after.cells(kind)
-        if not seen or before.cells(kind):
-            continue
-        x, y = min(seen, key=lambda cell: (abs(cell[0]) + abs(cell[1]), cell))
-        position = reading.beliefs.position
-        if position is not None:
-            notes.append(f"{kind} at ({position[0] + x}, {position[1] + y})")
-        else:
-            notes.append(f"saw {kind} {_way(x, y)}")
-    return notes
-
-
-def _way(x: int, y: int) -> str:
-    parts = []
-    if x:
-        parts.append(f"{abs(x)} {'right' if x > 0 else 'left'}")
-    if y:
-        parts.append(f"{abs(y)} {'down' if y > 0 else 'up'}")
-    return " and ".join(parts)
-
-
 def _written(reading: Reading, file: str, text: str) -> str:
-    step = f"step {reading.beliefs.step}: " if reading.beliefs.step is not None else ""
+    step = f"step {reading.step}: " if reading.step is not None else ""
     if "UPSERT" in reading.means.commands:
         return f"<|UPSERT|>{file}|{text}|{step}<|END|>"
     return f"<|APPEND|>{file}|{step}{text}<|END|>"

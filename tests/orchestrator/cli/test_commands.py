@@ -384,7 +384,11 @@ def test_init_overwrites_nothing(shell: Shell, tmp_path: Path) -> None:
     shell.json("init", "lab", "--root-seed", "5")
     config = tmp_path / "lab" / "slowwave.toml"
     config.write_text("root_seed = 9\n")
-    assert shell.json("init", "lab", "--root-seed", "5")["lineages"] == ["crafter"]
+    assert shell.json("init", "lab", "--root-seed", "5")["lineages"] == [
+        "crafter",
+        "minihack",
+        "nethack",
+    ]
     assert config.read_text() == "root_seed = 9\n"
 
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from envs import registry
+from envs.determinism import DeterminismCheck
+from envs.registry import EnvironmentSpec
 from orchestrator import doctor
 from orchestrator.models.config import ModelConfig
 from tests.support.openai_server import (
@@ -37,6 +40,97 @@ def test_a_missing_package_is_a_failed_check(monkeypatch: pytest.MonkeyPatch) ->
     assert not check.ok
     assert check.found == "not installed: mlflow"
     assert check.mend == "Install what is missing: pip install mlflow"
+
+
+def lacking(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Hide installed distributions, not their modules."""
+    there = metadata.version
+
+    def version(name: str) -> str:
+        if name in names:
+            raise metadata.PackageNotFoundError(name)
+        return there(name)
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+
+
+@pytest.mark.parametrize(
+    ("names", "needed"),
+    [(("nle",), False), (("minihack", "nle"), False), (("crafter", "nle"), True)],
+)
+def test_a_game_that_is_not_installed_is_not_needed(
+    monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], needed: bool
+) -> None:
+    lacking(monkeypatch, *names)
+    check = doctor._packages()
+    assert (check.ok, check.needed) == (False, needed)
+    assert check.found == f"not installed: {', '.join(names)}"
+
+
+class TestSeeds:
+    def test_of_a_game_that_is_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        lacking(monkeypatch, "minihack")
+        check = doctor._seeds_of("minihack/quest-easy-v1")
+        assert (check.name, check.ok, check.needed) == (
+            "seeds of minihack/quest-easy-v1",
+            False,
+            False,
+        )
+        assert check.found == (
+            "minihack is not installed, so minihack/quest-easy-v1 cannot be played here"
+        )
+        assert check.mend == "Install it: pip install minihack"
+
+    def test_without_crafter_nothing_works(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        lacking(monkeypatch, "crafter")
+        assert doctor._seeds_of("crafter-v1").needed
+
+    def test_that_do_not_hold(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        differs = DeterminismCheck("nethack-v1", False, ("a", "b"), "They differ.")
+        monkeypatch.setattr(doctor, "check_determinism", lambda name: differs)
+        check = doctor._seeds_of("nethack-v1")
+        assert (check.ok, check.needed, check.found) == (False, True, "They differ.")
+        assert check.mend == "Install the versions in constraints.txt."
+
+    def test_are_tried_for_every_kind_in_this_order(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        holds = DeterminismCheck("x", True, ("a", "a"), "Alike.")
+        monkeypatch.setattr(doctor, "check_determinism", lambda name: holds)
+        assert [check.name for check in doctor._seeds()] == [
+            "seeds of crafter-v1",
+            "seeds of nethack-v1",
+            "seeds of minihack/mazewalk-9x9-v1",
+            "seeds of minihack/quest-easy-v1",
+        ]
+
+
+class TestEnvironments:
+    def test_that_are_away_are_named_with_the_reason(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("SLOWWAVE_DATA", str(tmp_path))
+        check = doctor._environments()
+        assert (check.ok, check.needed) == (False, False)
+        assert check.found == (
+            "8 of 10 can be played. minihack/boxoban-medium-v1 needs the Boxoban levels, which are"
+            " not here. minihack/boxoban-hard-v1 needs the Boxoban levels, which are not here."
+        )
+        assert check.mend.count("slowwave envs add-boxoban PATH") == 1
+
+    def test_one_that_cannot_be_imported_leaves_the_others(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ghost = EnvironmentSpec("ghost-v1", "no_such_module_here", "Ghost", "ghost-game")
+        crafter = registry.SPECS["crafter-v1"]
+        specs = {"crafter-v1": crafter, "ghost-v1": ghost}
+        for place in (registry, doctor):
+            monkeypatch.setattr(place, "SPECS", specs)
+        check = doctor._environments()
+        assert (check.ok, check.needed) == (False, False)
+        assert check.found == (
+            "1 of 2 can be played. ghost-v1 cannot be used here:"
+            " No module named 'no_such_module_here'."
+        )
+        assert check.mend == "Install the package it needs: pip install ghost-game."
 
 
 @pytest.mark.parametrize(

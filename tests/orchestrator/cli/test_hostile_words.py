@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from orchestrator.cli import history, night, play, setup
+from orchestrator.cli import evaluate, history, night, play, setup
 from orchestrator.doctor import Check
 from orchestrator.episodes.spec import MissingEpisode
 
@@ -21,7 +21,7 @@ HOSTILE = "[/x] [red]"
 def said(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
     """What the commands print, on a wide screen."""
     out = io.StringIO()
-    for module in (history, night, play, setup):
+    for module in (evaluate, history, night, play, setup):
         monkeypatch.setattr(module, "screen", Console(file=out, width=200))
     return out
 
@@ -50,12 +50,16 @@ def test_missing_episodes(
     said: io.StringIO, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     lost = MissingEpisode(
-        key="0a", seed=4, error="ModelFailure", message=f"The server said {HOSTILE}."
+        key="0a",
+        environment="crafter-v1",
+        seed=4,
+        error="ModelFailure",
+        message=f"The server said {HOSTILE}.",
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLOWWAVE_WORKSPACE", raising=False)
-    monkeypatch.setattr(play, "play_jobs", lambda *_: [lost])
-    play.evaluate("crafter", seeds="4", steps=2, sandbox="process")
+    monkeypatch.setattr(evaluate, "play_jobs", lambda *_: [lost])
+    evaluate.evaluate("crafter", seeds="4", steps=2, sandbox="process")
     assert f"The server said {HOSTILE}." in said.getvalue()
 
 

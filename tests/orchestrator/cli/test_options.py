@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from envs.registry import select
 from orchestrator.cli import app
-from orchestrator.cli.play import _config, _scaffold
+from orchestrator.cli.playing import configured, prepared_scaffold
 from orchestrator.config import Config
 from orchestrator.workspace import Workspace, seed_scaffolds
 
@@ -28,7 +29,7 @@ URL = "https://models.example/v1"
 def test_where_the_key_comes_from(
     tmp_path: Path, base_url: str | None, given: str | None, variable: str | None
 ) -> None:
-    config = _config(Workspace(tmp_path, Config()), "openai:big", base_url, given, "process")
+    config = configured(Workspace(tmp_path, Config()), "openai:big", base_url, given, "process")
     model = config.models["action"]
     assert (model.model, model.base_url, model.api_key_env) == ("big", base_url, variable)
 
@@ -37,7 +38,8 @@ def test_a_scaffold_for_any_environment_fits(tmp_path: Path) -> None:
     place = Workspace(tmp_path, Config())
     for name in ("no-memory", "crafter"):
         for environment in ("crafter", "crafter-v1"):
-            folder, tree = _scaffold(place, environment, str(seed_scaffolds() / name))
+            given = str(seed_scaffolds() / name)
+            folder, tree = prepared_scaffold(place, select(environment), given)
             assert (folder / "scaffold.toml").is_file()
             assert len(tree) in (40, 64)
 

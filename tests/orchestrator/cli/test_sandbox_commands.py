@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from envs.registry import select
 from orchestrator.cli.app import app
 from orchestrator.errors import SlowwaveError
 from orchestrator.night_record import NightRecord, read_record, save_record
@@ -76,7 +77,7 @@ def test_a_night_whose_image_is_gone_says_what_can_be_done(tmp_path: Path) -> No
     gone = DockerConfig(image="slowwave-sandbox:0000000000000000")
     config = workspace.config.model_copy(update={"sandbox": "docker", "docker": gone})
     first = workspace.scaffolds.champion("crafter").commit
-    record = NightRecord.begin("crafter", "crafter-v1", first, config)
+    record = NightRecord.begin("crafter", select("crafter"), first, config)
     save_record(workspace.night_folder(record.id), record)
     refused = CliRunner().invoke(app, ["night", "crafter", "-w", str(tmp_path)])
     assert isinstance(refused.exception, SandboxFailure)

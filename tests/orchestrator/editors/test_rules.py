@@ -18,7 +18,7 @@ from orchestrator.scaffolds.revision import EditorView
 from orchestrator.scaffolds.trees import read_folder
 from orchestrator.workspace import seed_scaffolds
 
-CATALOGUE = read_catalogue(seed_scaffolds() / "edits" / "crafter")
+CATALOGUE = read_catalogue(seed_scaffolds() / "edits", "crafter")
 BY_NAME = {edit.name: edit for edit in CATALOGUE}
 SEED = read_folder(seed_scaffolds() / "crafter")
 

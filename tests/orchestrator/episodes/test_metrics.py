@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -16,14 +17,14 @@ def command(
 
 
 def step(
-    observation: int,
+    seen: str,
     action: str,
     *turns: list[dict[str, Any]],
     overridden: bool = False,
     events: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     return {
-        "observation": observation,
+        "seen": seen,
         "action": action,
         "overridden": overridden,
         "events": list(events),
@@ -31,12 +32,12 @@ def step(
     }
 
 
-def measure(*steps: dict[str, Any], last: int, **facts: Any) -> dict[str, float | None]:
+def measure(*steps: dict[str, Any], last: str, **facts: Any) -> dict[str, float | None]:
     counter = MetricsCounter({"noop"})
     for one in steps:
-        counter.add(one)
+        counter.add(one, one["seen"])
     return counter.finish(
-        last_observation=last, **{"progression": 0.5, "growth": 0, "memory_tokens": 0, **facts}
+        last_seen=last, **{"progression": 0.5, "growth": 0, "memory_tokens": 0, **facts}
     )
 
 
@@ -46,27 +47,27 @@ def test_a_tiny_trace_counted_by_hand() -> None:
     by_code = [command("READ", "LOG"), command("UPSERT", "LOG", novel=True)]
     metrics = measure(
         # A -> A by left: stuck
-        step(0, "left", []),
+        step("A", "left", []),
         # A -> B
         step(
-            0,
+            "A",
             "right",
             [command(search, "LOG", matches=0), command(append, "LOG", novel=True)],
             [command(search, "PLAN", matches=3)],
         ),
         # B -> A: A again after two, and not what was just seen: oscillating
-        step(1, "left", [command(append, "LOG", novel=False)], []),
+        step("B", "left", [command(append, "LOG", novel=False)], []),
         # A -> B: B again: oscillating; played by code
-        step(0, "right", by_code, overridden=True),
+        step("A", "right", by_code, overridden=True),
         # B -> C, by an invalid action for which noop was played
-        step(1, "noop", [command(search, "LOG", ok=False)], events=("invalid_action",)),
+        step("B", "noop", [command(search, "LOG", ok=False)], events=("invalid_action",)),
         # C -> C by noop: nothing tried, so not stuck
-        step(2, "noop", [command("COUNT", "LOG", matches=0)]),
+        step("C", "noop", [command("COUNT", "LOG", matches=0)]),
         # C -> D
-        step(2, "right", [command(append, "LOG", ok=False), command(append, "LOG", novel=False)]),
+        step("C", "right", [command(append, "LOG", ok=False), command(append, "LOG", novel=False)]),
         # D -> D: stuck
-        step(3, "right", [command("LATEST", "LOG"), command("TAIL", "PLAN")]),
-        last=3,
+        step("D", "right", [command("LATEST", "LOG"), command("TAIL", "PLAN")]),
+        last="D",
         progression=7 / 22,
         growth=120,
         memory_tokens=400,
@@ -89,18 +90,18 @@ def test_a_tiny_trace_counted_by_hand() -> None:
 
 
 def test_an_invalid_step_that_also_oscillates_counts_once_as_ineffective() -> None:
-    metrics = measure(step(0, "right"), step(1, "noop", events=("invalid_action",)), last=0)
+    metrics = measure(step("A", "right"), step("B", "noop", events=("invalid_action",)), last="A")
     assert metrics["oscillation_rate"] == 1 / 2
     assert metrics["ineffective_action_rate"] == 1 / 2
 
 
 def test_staying_is_no_oscillation() -> None:
-    metrics = measure(step(0, "right"), step(0, "right"), step(0, "right"), last=0)
+    metrics = measure(step("A", "right"), step("A", "right"), step("A", "right"), last="A")
     assert (metrics["stuck_rate"], metrics["oscillation_rate"]) == (1.0, 0.0)
 
 
 def test_a_ratio_with_nothing_under_it_is_null() -> None:
-    nothing = measure(last=0)
+    nothing = measure(last="A")
     assert set(nothing) == set(NAMES)
     assert {name for name, value in nothing.items() if value is not None} == {"progression"}
 
@@ -108,24 +109,46 @@ def test_a_ratio_with_nothing_under_it_is_null() -> None:
 @pytest.mark.parametrize(
     ("steps", "null"),
     [
-        ([step(0, "noop")], {"stuck_rate"}),
-        ([step(0, "right", [command("APPEND", "LOG", novel=True)])], {"empty_search_rate"}),
-        ([step(0, "right", [command("SEARCH", "LOG", matches=1)])], {"redundant_write_rate"}),
+        ([step("A", "noop")], {"stuck_rate"}),
+        ([step("A", "right", [command("APPEND", "LOG", novel=True)])], {"empty_search_rate"}),
+        ([step("A", "right", [command("SEARCH", "LOG", matches=1)])], {"redundant_write_rate"}),
         (
-            [step(0, "right", [command("SEARCH", "PLAN", matches=1)])],
+            [step("A", "right", [command("SEARCH", "PLAN", matches=1)])],
             {"write_search_ratio", "write_read_ratio"},
         ),
     ],
 )
 def test_only_what_is_undefined_is_null(steps: list[dict[str, Any]], null: set[str]) -> None:
-    metrics = measure(*steps, last=1)
+    metrics = measure(*steps, last="B")
     assert all(metrics[name] is None for name in null)
     assert metrics["override_rate"] == 0.0
     assert metrics["invalid_action_rate"] == 0.0
 
 
 def test_no_searches_is_not_no_empty_searches() -> None:
-    with_one = measure(step(0, "right", [command("SEARCH", "LOG", matches=2)]), last=1)
-    without = measure(step(0, "right", []), last=1)
+    with_one = measure(step("A", "right", [command("SEARCH", "LOG", matches=2)]), last="B")
+    without = measure(step("A", "right", []), last="B")
     assert with_one["empty_search_rate"] == 0.0
     assert without["empty_search_rate"] is None
+
+
+def test_what_was_seen_counts_and_not_the_number_of_its_text() -> None:
+    """Two rooms in turn, each seen under a new number every time, as after long."""
+    steps = [{**step(room, "right"), "observation": number} for number, room in enumerate("ABAB")]
+    metrics = measure(*steps, last="B")
+    assert metrics["stuck_rate"] == 1 / 4  # A B A B | B: the last one
+    assert metrics["oscillation_rate"] == 2 / 4  # to A again, and to B again
+
+
+def test_a_long_episode_needs_no_more_memory_than_a_short_one() -> None:
+    counter = MetricsCounter({"noop"})
+    for number in range(3):
+        counter.add(step("", "right", []), f"{number} " * 1000)
+    tracemalloc.start()
+    try:
+        for number in range(2000):
+            counter.add(step("", "right", []), f"{number} " * 1000)
+        used, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert used < 100_000  # what was seen has more than nine million characters

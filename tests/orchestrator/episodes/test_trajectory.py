@@ -235,10 +235,11 @@ def test_a_missing_one_is_named(tmp_path: Path) -> None:
         list(Trajectory(tmp_path / "t.zst").steps())
 
 
-def test_another_schema_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("schema", [1, SCHEMA + 1])
+def test_another_schema_is_refused(tmp_path: Path, schema: int) -> None:
     path = tmp_path / "t.zst"
-    write(path, [{"type": "header", "schema": SCHEMA + 1}])
-    with pytest.raises(TrajectoryError, match=f"has schema {SCHEMA + 1}, and this version reads"):
+    write(path, [{"type": "header", "schema": schema}])
+    with pytest.raises(TrajectoryError, match=f"has schema {schema}, and this version reads 2"):
         list(Trajectory(path).steps())
 
 

@@ -164,7 +164,7 @@ def test_settings_name_what_was_configured_and_no_secret(lab: Path) -> None:
     facts = gather(night.workspace, night.finish())
     settings = {one.name: one.value for one in facts.settings}
     assert settings["root_seed"] == "7"
-    assert settings["night.steps"] == "600"
+    assert settings["night.steps.crafter"] == "600"
     assert settings["banks.confirm"] == "20"
     assert settings["models.action.price_input"] == "0.5"
     assert settings["budget.money_usd"] == "not set"

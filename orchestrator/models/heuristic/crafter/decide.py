@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from orchestrator.models.heuristic.crafter import craft, danger, living, plants
 from orchestrator.models.heuristic.crafter.beliefs import NOTHING_KNOWN, Beliefs
@@ -12,6 +11,7 @@ from orchestrator.models.heuristic.crafter.explore import explore
 from orchestrator.models.heuristic.crafter.navigate import MOVES, far_price
 from orchestrator.models.heuristic.crafter.scene import Scene
 from orchestrator.models.heuristic.crafter.view import View
+from orchestrator.models.heuristic.game import Decision
 
 FULL_ENERGY = 9
 TURN_BACK = 1.2
@@ -21,21 +21,6 @@ SEARCH_BY_DAY = 5
 SEARCH_AT_NIGHT = 1
 PATIENCE = 30
 """Offers dearer than this are worth less than looking round elsewhere."""
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What to do and why.
-
-    Args:
-        action: One of the 17 actions.
-        goal: What it serves, in the words of the achievements where there is one.
-        wants: Kinds of place that would help, the most useful first.
-    """
-
-    action: str
-    goal: str
-    wants: tuple[str, ...] = ()
 
 
 def decide(view: View, beliefs: Beliefs = NOTHING_KNOWN) -> Decision:

@@ -1,0 +1,126 @@
+"""One decision's working set: the view, the facts and what follows from them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from zlib import crc32
+
+from orchestrator.models.heuristic.nethack.facts import Facts
+from orchestrator.models.heuristic.nethack.terrain import (
+    BLOCKED,
+    FREE,
+    RISKY,
+    ROCK,
+    STEPS,
+    UNKNOWN,
+    WIDTH,
+    Level,
+    number,
+    survey,
+)
+from orchestrator.models.heuristic.nethack.view import View
+from orchestrator.models.heuristic.nethack.ways import AROUND, Ways, is_inside
+
+OPPOSITE = {
+    word: other
+    for word, (dx, dy) in STEPS.items()
+    for other, step in STEPS.items()
+    if step == (-dx, -dy)
+}
+DEADLY = (
+    "floating eye", "blue jelly", "cockatrice", "chickatrice", "gas spore", "gelatinous cube",
+)  # fmt: skip
+"""Creatures that are never hit by hand."""
+SESSILE = ("mold", "acid blob", "spotted jelly", "shrieker", "violet fungus", "lichen")
+"""Creatures that hurt who hits them, or do nothing: hit only where they bar the way."""
+_REFUSED = (
+    "solid stone", "it's a wall", "can't move diagonally", "in the way", "in vain",
+    "you stop.", "perhaps that's why", "unable to move", "into a wall", "you cannot pass",
+)  # fmt: skip
+
+
+class Scene:
+    """What a decision looks at, worked out once.
+
+    Args:
+        view: The observation.
+        facts: What else the prompt said.
+        last_action: The action just played, as far as the prompt says it.
+        actions: What can be done.
+    """
+
+    def __init__(self, view: View, facts: Facts, last_action: str, actions: frozenset[str]) -> None:
+        self.view = view
+        self.facts = facts
+        self.last_action = last_action
+        self.can = actions.__contains__ if actions else bool
+        self.level: Level = survey(view)
+        self.here = self.level.here
+
+    @cached_property
+    def heading(self) -> str:
+        """The direction of the last move; empty if it was none, or is not known."""
+        word = self.last_action.removeprefix("far_")
+        return word if word in STEPS else ""
+
+    @cached_property
+    def refused(self) -> bool:
+        """The last move did not succeed, by what NetHack said."""
+        return is_one_of(self.view.message.lower(), _REFUSED)
+
+    @cached_property
+    def ways(self) -> Ways:
+        """Ways from here, around boulders."""
+        rocks = {at for at, kind in enumerate(self.level.squares) if kind == ROCK}
+        return Ways(self._squares, self.here, self._shut | rocks)
+
+    @cached_property
+    def pushing(self) -> Ways:
+        """Ways from here that may push boulders, but for those known not to move."""
+        return Ways(self._squares, self.here, self._shut)
+
+    @cached_property
+    def _squares(self) -> bytes:
+        squares = bytearray(self.level.squares)
+        for place, name in self.level.hostile.items():
+            squares[number(place)] = RISKY if is_one_of(name, SESSILE) else FREE
+        return bytes(squares)
+
+    @cached_property
+    def _shut(self) -> set[int]:
+        shut = {
+            number(place) for place, name in self.level.hostile.items() if is_one_of(name, DEADLY)
+        }
+        shut |= {number(place) for place in self.facts.blocked}
+        if self.refused and self.heading:
+            dx, dy = STEPS[self.heading]
+            shut.add(self.here + dx + dy * WIDTH)
+        return shut
+
+    @cached_property
+    def chance(self) -> int:
+        """A number that only depends on the place and the clock."""
+        view = self.view
+        return crc32(f"{view.here} {view.turn} {view.level} {view.message}".encode())
+
+    def mood(self, turns: int, choices: int) -> int:
+        """One of several choices, the same for a number of turns on end."""
+        view = self.view
+        return crc32(f"{view.turn // turns} {view.level}".encode()) % choices if choices else 0
+
+    def openings(self, square: int) -> int:
+        """How many squares next to one can be walked on."""
+        squares = self.level.squares
+        return sum(squares[square + step] not in (UNKNOWN, BLOCKED) for step in AROUND)
+
+    def unknown(self, square: int) -> int:
+        """How many squares next to one have not been seen."""
+        squares = self.level.squares
+        return sum(
+            squares[square + step] == UNKNOWN and is_inside(square + step) for step in AROUND
+        )
+
+
+def is_one_of(name: str, kinds: tuple[str, ...]) -> bool:
+    """Whether a creature's name is that of one of some kinds."""
+    return any(kind in name for kind in kinds)
