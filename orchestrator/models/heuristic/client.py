@@ -49,12 +49,15 @@ def answer(messages: Sequence[Message]) -> str:
         return log_turn(reading)
     if not reading.observations:
         return f"<|ACTION|>{reading.game.idle}<|END|>"
+    advised = reading.turn == 0 and reading.advised
+    if advised and not any("KIND" in command for command in advised):
+        return "\n".join(advised)  # what is wanted does not matter yet
     decision = reading.game.decide(
         Situation(
             reading.observations[-1], reading.last_action, reading.means.actions, reading.facts
         )
     )
-    if reading.turn == 0:
+    if advised:
         commands = lookups(reading, decision.wants)
         if commands:
             return "\n".join(commands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from zlib import crc32
 
@@ -33,6 +34,7 @@ DEADLY = (
 """Creatures that are never hit by hand."""
 SESSILE = ("mold", "acid blob", "spotted jelly", "shrieker", "violet fungus", "lichen")
 """Creatures that hurt who hits them, or do nothing: hit only where they bar the way."""
+_ROCKS = re.compile(re.escape(bytes([ROCK])))
 _REFUSED = (
     "solid stone", "it's a wall", "can't move diagonally", "in the way", "in vain",
     "you stop.", "perhaps that's why", "unable to move", "into a wall", "you cannot pass",
@@ -71,7 +73,7 @@ class Scene:
     @cached_property
     def ways(self) -> Ways:
         """Ways from here, around boulders."""
-        rocks = {at for at, kind in enumerate(self.level.squares) if kind == ROCK}
+        rocks = {at.start() for at in _ROCKS.finditer(self.level.squares)}
         return Ways(self._squares, self.here, self._shut | rocks)
 
     @cached_property
@@ -110,15 +112,23 @@ class Scene:
 
     def openings(self, square: int) -> int:
         """How many squares next to one can be walked on."""
-        squares = self.level.squares
-        return sum(squares[square + step] not in (UNKNOWN, BLOCKED) for step in AROUND)
+        around = self._around(square)
+        return 8 - around.count(UNKNOWN) - around.count(BLOCKED)
 
     def unknown(self, square: int) -> int:
-        """How many squares next to one have not been seen."""
+        """How many squares next to one have not been seen; those off the map are none."""
+        if is_inside(square - WIDTH - 1) and is_inside(square + WIDTH + 1):
+            return self._around(square).count(UNKNOWN)
         squares = self.level.squares
         return sum(
             squares[square + step] == UNKNOWN and is_inside(square + step) for step in AROUND
         )
+
+    def _around(self, square: int) -> bytes:
+        squares = self.level.squares
+        above, below = square - WIDTH, square + WIDTH
+        sides = bytes((squares[square - 1], squares[square + 1]))
+        return squares[above - 1 : above + 2] + sides + squares[below - 1 : below + 2]
 
 
 def is_one_of(name: str, kinds: tuple[str, ...]) -> bool:

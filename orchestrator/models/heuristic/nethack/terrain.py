@@ -31,7 +31,10 @@ _WALLS = ("water", "molten lava", "iron bars", "tree", "raised drawbridge")
 _TRAPS = ("trap", "pit", "web", "land mine", "portal", "field")
 _CREATURES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ@&;:~'")
 # Of what fills whole areas, only the nearest squares are named.
-_OF_GLYPH = {" ": UNKNOWN, "|": BLOCKED, "-": BLOCKED, "}": BLOCKED}
+_OF_GLYPH = bytearray([FREE]) * 256
+_OF_GLYPH[ord(" ")] = UNKNOWN
+for _glyph in b"|-}":
+    _OF_GLYPH[_glyph] = BLOCKED
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,7 @@ def survey(view: View) -> Level:
     for y, row in enumerate(view.rows):
         at = number((left, top + y))
         # What is no floor, wall or corridor has a name, and is looked up below.
-        squares[at : at + len(row)] = bytes(_OF_GLYPH.get(glyph, FREE) for glyph in row)
+        squares[at : at + len(row)] = row.encode("latin-1").translate(_OF_GLYPH)
     hostile: dict[Place, str] = {}
     for name, places in view.things.items():
         for place in places:
