@@ -5,7 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-MODULES = ("benchmarks.crafter_speed", "benchmarks.host_cost", "benchmarks.long_episode")
+MODULES = (
+    "benchmarks.crafter_speed",
+    "benchmarks.environments",
+    "benchmarks.host_cost",
+    "benchmarks.long_episode",
+)
 
 for module in MODULES:
     print(f"== {module}", flush=True)

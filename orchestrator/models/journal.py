@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from io import FileIO
@@ -59,6 +59,8 @@ def request_hash(role: str, fingerprint: str, messages: Sequence[Message]) -> st
 class ResponseJournal:
     """The answers of one episode.
 
+    A long episode has hundreds of thousands: they stay on the disk, and one at a time is read.
+
     Args:
         path: The episode's own file; made by the first answer, so an episode that pays for
             nothing leaves none.
@@ -74,35 +76,41 @@ class ResponseJournal:
         self.episode = episode
         self.diverged_at: int | None = None
         self._file: FileIO | None = None
-        try:
-            self._entries, self._offsets, self._end = self._read()
-        except OSError as error:
-            raise self._failure(error) from error
+        self._count = self._end = 0
+        for _, _, end in self._scan(None):
+            self._count, self._end = self._count + 1, end
+        # What the interrupted run left, from its beginning; what this run adds is not asked again.
+        self._kept = self._scan(self._end)
+        self._passed = 0
+        self._next = next(self._kept, None)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return self._count
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> Iterator[Entry]:
         """Every answer that can still be used, in order."""
-        return tuple(self._entries.values())
+        return (entry for _, entry, _ in self._scan(self._end))
 
     def replay(self, ordinal: int, request: str) -> Entry | None:
         """Find the answer to a call of the interrupted run.
 
         Args:
-            ordinal: The call's number within the episode.
+            ordinal: The call's number within the episode; never less than one asked for before.
             request: Its `request_hash`.
 
         Returns:
             The answer, or ``None`` if there is none. If the interrupted run asked something else
             here, this and all later answers are discarded and the log says so.
         """
-        entry = self._entries.get(ordinal)
-        if entry is not None and entry.request == request:
+        while self._next is not None and self._next[1].ordinal < ordinal:
+            self._passed += 1
+            self._next = next(self._kept, None)
+        if self._next is None:
+            return None
+        start, entry, _ = self._next
+        if entry.ordinal == ordinal and entry.request == request:
             return entry
-        later = [number for number in self._entries if number >= ordinal]
-        if later:
-            self._diverge(ordinal, later)
+        self._diverge(ordinal, start)
         return None
 
     def append(self, entry: Entry) -> None:
@@ -126,8 +134,7 @@ class ResponseJournal:
         except OSError as error:
             self.close()  # opening again cuts off what was half written
             raise self._failure(error) from error
-        self._entries[entry.ordinal] = entry
-        self._offsets[entry.ordinal] = self._end
+        self._count += 1
         self._end += len(line)
 
     def delete(self) -> None:
@@ -137,7 +144,8 @@ class ResponseJournal:
             self.path.unlink(missing_ok=True)
         except OSError as error:
             raise self._failure(error) from error
-        self._entries, self._offsets, self._end = {}, {}, 0
+        self._count = self._end = 0
+        self._next = None
 
     def close(self) -> None:
         """Close the file and keep it for a later run."""
@@ -154,40 +162,49 @@ class ResponseJournal:
             self._file = file
         return self._file
 
-    def _diverge(self, ordinal: int, later: list[int]) -> None:
+    def _diverge(self, ordinal: int, start: int) -> None:
+        """Discard what the interrupted run kept from a byte of the file on."""
         self.diverged_at = ordinal
         _log.warning(
             "Episode %s took another course at call %d than the interrupted run: %d kept "
             "answer(s) do not fit it and are discarded; those calls are made again.",
             self.episode,
             ordinal,
-            len(later),
+            self._count - self._passed,
         )
-        self._end = min(self._offsets[number] for number in later)
-        for number in later:
-            del self._entries[number], self._offsets[number]
+        self._end, self._count, self._next = start, self._passed, None
         try:
             self.close()
             os.truncate(self.path, self._end)
         except OSError as error:
             raise self._failure(error) from error
 
-    def _read(self) -> tuple[dict[int, Entry], dict[int, int], int]:
-        """Read up to the first line that is torn, foreign or out of order."""
-        entries: dict[int, Entry] = {}
-        offsets: dict[int, int] = {}
-        end = 0
-        if not self.path.exists():
-            return entries, offsets, end
-        with open(self.path, "rb") as file:
-            for line in file:
-                entry = self._parse(line)
-                if entry is None or (entries and entry.ordinal <= next(reversed(entries))):
-                    _log.info("Journal %s: cut behind answer %d.", self.path, len(entries))
-                    break
-                entries[entry.ordinal], offsets[entry.ordinal] = entry, end
-                end += len(line)
-        return entries, offsets, end
+    def _scan(self, limit: int | None) -> Iterator[tuple[int, Entry, int]]:
+        """Read on to the first line that is torn, foreign or out of order.
+
+        Args:
+            limit: Byte at which to stop; ``None`` for the end of the file.
+
+        Yields:
+            Where a line starts, its answer, and where it ends.
+        """
+        start, last = 0, -1
+        try:
+            with open(self.path, "rb") as file:
+                for line in file:
+                    if start == limit:
+                        return
+                    entry = self._parse(line)
+                    if entry is None or entry.ordinal <= last:
+                        _log.info("Journal %s: cut at byte %d.", self.path, start)
+                        return
+                    end = start + len(line)
+                    yield start, entry, end
+                    start, last = end, entry.ordinal
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise self._failure(error) from error
 
     def _parse(self, line: bytes) -> Entry | None:
         if not line.endswith(b"\n"):

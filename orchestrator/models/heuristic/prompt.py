@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from orchestrator.models.base import Message
@@ -45,7 +45,7 @@ class Means:
     actions: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """What one conversation says.
 
@@ -57,8 +57,8 @@ class Reading:
         means: Commands and files on offer.
         turn: Turns of this phase already taken.
         looked: Results of memory commands, all of them, as one text.
+        around: The prompt without its observations.
         step: How many steps have been played, where the prompt says it.
-        facts: What else is known, as the game reads it.
         named: Files that the prompt of this phase names, in its order.
         advised: Read commands that the prompt of this phase spells out.
         look_first: The prompt asks to search before writing.
@@ -72,12 +72,17 @@ class Reading:
     means: Means
     turn: int
     looked: str
+    around: str
     step: int | None
-    facts: Any
     named: tuple[str, ...]
     advised: tuple[str, ...]
     look_first: bool
     only_new: bool
+
+    @cached_property
+    def facts(self) -> Any:
+        """What else is known, as the game reads it."""
+        return self.game.facts(self.around, self.looked, self.observations, self.step)
 
     def named_file(self, word: str) -> str | None:
         """The first named file whose name contains a word."""
@@ -94,7 +99,6 @@ def read_prompt(messages: Sequence[Message]) -> Reading:
     observations = tuple(game.observation.findall(prompt))
     around = game.observation.sub("", prompt)
     last_action, step = _LAST_ACTION.search(around), _STEP.search(around)
-    played = int(step[1]) if step else None
     means = _means(system)
     return Reading(
         phase="LOG" if prompt.rfind("<|DONE|>") > prompt.rfind("<|ACTION|>") else "PLAN",
@@ -104,8 +108,8 @@ def read_prompt(messages: Sequence[Message]) -> Reading:
         means=means,
         turn=len(said) - 1,
         looked=looked,
-        step=played,
-        facts=game.facts(around, looked, observations, played),
+        around=around,
+        step=int(step[1]) if step else None,
         named=tuple(name for name in means.files if name in around),
         advised=tuple(_ADVICE.findall(around)),
         look_first=_LOOK_FIRST in around.lower(),
