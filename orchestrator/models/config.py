@@ -13,7 +13,7 @@ import os
 import re
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
@@ -28,6 +28,17 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 OPENAI_URL = "https://api.openai.com/v1"
 """Where the ``openai`` provider goes when no URL is given."""
+
+LOCAL_PLACE = "this machine"
+"""Where the ``local`` provider serves its weights."""
+
+LOCAL_DEFAULTS = {
+    "model": "smollm2-135m",
+    "max_tokens": 128,
+    "timeout_s": 600.0,
+    "deadline_s": 1800.0,
+}
+"""What else the ``local`` provider has as defaults."""
 
 KEYRING_SERVICE = "slowwave"
 """The service name under which a key may lie in the system's keyring."""
@@ -79,8 +90,10 @@ class ModelConfig(BaseModel):
     """One model: provider, name, address, sampling, patience, price.
 
     Attributes:
-        provider: ``heuristic`` (no model at all) or ``openai`` (any OpenAI-compatible URL).
-        model: The model's name at the server; required but for ``heuristic``.
+        provider: ``heuristic`` (no model at all), ``openai`` (any OpenAI-compatible URL) or
+            ``local`` (weights on this machine, served by us).
+        model: The model's name at the server; required for ``openai``. For ``local``,
+            ``smollm2-135m`` (the default) or the path of a folder or a GGUF file.
         base_url: The server's address, usually ending in ``/v1``; without it, OpenAI's own.
         api_key_env: Name of the environment variable that holds the key; none for an open server.
         temperature: Sampling temperature.
@@ -98,7 +111,7 @@ class ModelConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    provider: Literal["heuristic", "openai"]
+    provider: Literal["heuristic", "openai", "local"]
     model: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
@@ -111,6 +124,14 @@ class ModelConfig(BaseModel):
     price_input: Price = Decimal(0)
     price_output: Price = Decimal(0)
     price_cached: Price | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _suit_local(cls, fields: Any) -> Any:
+        """A small model on a few processors: slower answers, and none that rambles on."""
+        if isinstance(fields, dict) and fields.get("provider") == "local":
+            return LOCAL_DEFAULTS | fields
+        return fields
 
     @field_validator("base_url")
     @classmethod
@@ -145,7 +166,12 @@ class ModelConfig(BaseModel):
 
     @model_validator(mode="after")
     def _complete(self) -> ModelConfig:
-        if self.provider != "heuristic" and not self.model:
+        for name in ("base_url", "api_key_env"):
+            if self.provider == "local" and getattr(self, name) is not None:
+                raise ValueError(
+                    f"provider 'local' takes no {name}; leave it out, or use the provider 'openai'"
+                )
+        if self.provider == "openai" and not self.model:
             raise ValueError(f"provider {self.provider!r} needs the name of a model in 'model'")
         return self
 
@@ -157,7 +183,12 @@ class ModelConfig(BaseModel):
 
     @property
     def url(self) -> str:
-        """The server's address, safe to show: no user name, password, query or fragment."""
+        """The server's address, safe to show: no user name, password, query or fragment.
+
+        In words for ``local``, whose port is not known before its server is there.
+        """
+        if self.provider == "local":
+            return LOCAL_PLACE
         parts = urlsplit(self.base_url or OPENAI_URL)
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path, "", ""))
@@ -166,7 +197,8 @@ class ModelConfig(BaseModel):
         """What decides this model's answers, for an episode's key.
 
         Provider, model, address and sampling; no key, no price, no patience: paying less or
-        waiting longer does not make an episode another one.
+        waiting longer does not make an episode another one. What the weights of ``local`` add to
+        it, its client knows.
         """
         if self.provider == "heuristic":
             return f"heuristic:{self.model}" if self.model else "heuristic"

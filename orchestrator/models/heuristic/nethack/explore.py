@@ -26,6 +26,11 @@ DARK = 3
 """Unseen neighbors that make the floor of a dark room worth a visit."""
 SEARCHES = 12
 """Searches after which a place is given up; each finds what is next to it one time in seven."""
+FORGETFUL = 8
+"""Fewer remembered places than that are as good as none."""
+WAVERING = 40
+"""Moves by which a forgetful player may prefer one place to another, for a spell: or it would go to
+and fro between the two nearest for ever."""
 PUSH_EVERY = 3
 """Of so many spells, boulders are pushed in one."""
 SPELL = 24
@@ -50,8 +55,11 @@ def explore(scene: Scene) -> Decision:
 def _into_the_unknown(scene: Scene, ways: Ways) -> list[str]:
     """The way to the best square from which something new may be seen."""
     best, chosen = 1 << 30, []
+    wavers = len(scene.facts.visited) < FORGETFUL
     for square, extra in _frontier(scene, ways):
         far = ways.distance[square] + extra
+        if wavers:
+            far += scene.whim(square, SPELL) % WAVERING
         if far < best:
             path = ways.path(square)
             far += TURN_BACK if path[0] == OPPOSITE.get(scene.heading) else 0

@@ -110,6 +110,10 @@ class Scene:
         view = self.view
         return crc32(f"{view.turn // turns} {view.level}".encode()) % choices if choices else 0
 
+    def whim(self, square: int, turns: int) -> int:
+        """A number for a square, the same for a number of turns on end."""
+        return crc32(f"{square} {self.view.turn // turns} {self.view.level}".encode())
+
     def openings(self, square: int) -> int:
         """How many squares next to one can be walked on."""
         around = self._around(square)
