@@ -36,9 +36,17 @@ class Observation:
 
     Args:
         text: The scene in words and glyphs, without a trailing newline.
+        scene: What of it tells whether an action changed anything: the text without what changes
+            by itself, such as a clock, or says what was just tried. Empty for the whole text.
     """
 
     text: str
+    scene: str = ""
+
+    @property
+    def compared(self) -> str:
+        """What two moments are compared by when it is asked whether anything changed."""
+        return self.scene or self.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,6 +123,20 @@ def scores_by_seed(
     }
 
 
+def means_by_environment(
+    outcomes: Iterable[EpisodeResult | MissingEpisode],
+) -> dict[str, float | None]:
+    """Mean percent of progression of each environment; ``None`` for one without any episode."""
+    found: dict[str, list[float]] = {}
+    for one in outcomes:
+        scores = found.setdefault(one.environment, [])
+        if isinstance(one, EpisodeResult):
+            scores.append(100 * one.progression)
+    return {
+        name: math.fsum(scores) / len(scores) if scores else None for name, scores in found.items()
+    }
+
+
 def mean_metrics(episodes: Sequence[EpisodeResult]) -> dict[str, float | None]:
     """Mean of each metric over the episodes in which it is defined; ``None`` where it never is."""
     means: dict[str, float | None] = {}

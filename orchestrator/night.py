@@ -26,7 +26,7 @@ from orchestrator.editors.base import Brief, Draft, ScaffoldEditor
 from orchestrator.episodes.job import EpisodeJob
 from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
-from orchestrator.evaluation import scores_by_seed
+from orchestrator.evaluation import means_by_environment, scores_by_seed
 from orchestrator.gate.account import Confirmation
 from orchestrator.gate.banks import SeedBanks
 from orchestrator.gate.banks_file import BankSizes
@@ -311,6 +311,10 @@ class Night:
                 champion=self._scores(old),
                 candidate=self._scores(new),
             ),
+            by_environment={
+                name: (mean, means_by_environment(new)[name])
+                for name, mean in means_by_environment(old).items()
+            },
         )
         self.record = self.record.model_copy(update={"report": scores})
         self.tracker.metrics(self._run_id, scores.summary())

@@ -114,11 +114,13 @@ class ReportScores(Record):
         first: Name of the champion the night began with.
         last: Name of the champion it ended with.
         scores: Paired scores in percent; ``champion`` is the first, ``candidate`` the last.
+        by_environment: Mean percent of the first and of the last on each environment.
     """
 
     first: str
     last: str
     scores: PairedScores
+    by_environment: dict[str, tuple[float | None, float | None]] = {}
 
     def summary(self) -> dict[str, float | None]:
         """Means, and the mean difference with its 95% BCa interval, in points of progression."""

@@ -13,7 +13,7 @@ from envs.nethack.keys import ESCAPE, IDLE, KEYS, MORE
 from envs.nethack.native import nethack
 from envs.nethack.picture import SIZE, picture
 from envs.nethack.screen import Screen
-from envs.nethack.text import describe
+from envs.nethack.text import describe, scene_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +93,7 @@ class KeyedEnvironment(abc.ABC):
             self._game = self._load()
         self._running, self._terminal = True, None
         self._steps, self._how, self._cause = 0, "", ""
-        return Observation(self._taken_in(self._game.begin(seed)))
+        return self._taken_in(self._game.begin(seed))
 
     def step(self, action: str) -> Step:
         """Press the key of an action, and read on until NetHack waits for another.
@@ -116,7 +116,7 @@ class KeyedEnvironment(abc.ABC):
         game = self._game
         screen = game.press(KEYS[action])
         self._steps += 1
-        observation = Observation(self._taken_in(screen))
+        observation = self._taken_in(screen)
         outcome = self._outcome(game)
         self._running = outcome is None
         return Step(observation, outcome is not None, outcome)
@@ -170,12 +170,13 @@ class KeyedEnvironment(abc.ABC):
             self._game = None
             self._running = False
 
-    def _taken_in(self, screen: Screen) -> str:
+    def _taken_in(self, screen: Screen) -> Observation:
         # Once the game is over its numbers are no longer kept up.
         if any(screen.status):
             self._status = screen.status
             self._note(screen)
-        return describe(screen)
+        text = describe(screen)
+        return Observation(text, scene_of(text))
 
     def _outcome(self, game: Game) -> str | None:
         if game.succeeded:

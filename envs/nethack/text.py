@@ -7,6 +7,8 @@ diagonal step is one move.
 
 from __future__ import annotations
 
+import re
+
 from envs.nethack.kinds import CROWDED, PLAIN
 from envs.nethack.native import nethack
 from envs.nethack.screen import Screen
@@ -38,6 +40,8 @@ _CONDITIONS = (
     (nethack.BL_MASK_FLY, "flying"),
     (nethack.BL_MASK_RIDE, "riding"),
 )
+_WHERE = re.compile(r"^You (?:\(.*\) )?are at \(\d+, \d+\) on level ", re.M)
+_CLOCK = re.compile(r", turn \d+,")
 _X, _Y = nethack.NLE_BL_X, nethack.NLE_BL_Y
 
 
@@ -64,6 +68,19 @@ def describe(screen: Screen) -> str:
     parts.append(_status(screen.status))
     parts.append(_inventory(screen.inventory))
     return "\n".join(parts)
+
+
+def scene_of(text: str) -> str:
+    """What of an observation tells whether an action changed anything.
+
+    Args:
+        text: What `describe` gave.
+
+    Returns:
+        The text without its message, and without the turn.
+    """
+    start = _WHERE.search(text)
+    return _CLOCK.sub(",", text[start.start() :] if start else text, count=1)
 
 
 def _said(screen: Screen) -> str:

@@ -38,7 +38,7 @@ from orchestrator.cli.playing import (
 from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.errors import UsageError
-from orchestrator.evaluation import compare, scores_by_seed, summarize
+from orchestrator.evaluation import compare, means_by_environment, scores_by_seed, summarize
 from orchestrator.workspace import Workspace, seed_scaffolds, workspace_or_here
 
 V0 = "v0"
@@ -222,7 +222,10 @@ def _show_all(
             "mean": summary.mean,
             "stderr": summary.stderr,
             "missing": _missing(one.outcomes),
-            "environments": _means(one),
+            "environments": {
+                name: None if mean is None else mean / 100
+                for name, mean in means_by_environment(one.outcomes).items()
+            },
             "metrics": summary.metrics,
         }
         if one is not first:
@@ -255,22 +258,12 @@ def _show_all(
 
 def _by_environment(contenders: list[Contender]) -> Table:
     table = Table("environment", *(escape(one.name) for one in contenders))
-    means = [_means(one) for one in contenders]
+    means = [means_by_environment(one.outcomes) for one in contenders]
     for environment in means[0]:
         cells = [found[environment] for found in means]
-        shown = ["–" if cell is None else f"{100 * cell:.1f}%" for cell in cells]
+        shown = ["–" if cell is None else f"{cell:.1f}%" for cell in cells]
         table.add_row(environment, *shown)
     return table
-
-
-def _means(played: Contender) -> dict[str, float | None]:
-    """Mean progression by environment."""
-    found: dict[str, list[float]] = {}
-    for one in played.outcomes:
-        scores = found.setdefault(one.environment, [])
-        if isinstance(one, EpisodeResult):
-            scores.append(one.progression)
-    return {name: sum(scores) / len(scores) if scores else None for name, scores in found.items()}
 
 
 # --- shared -----------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class MetricsCounter:
 
         Args:
             step: The record.
-            seen: The observation's text.
+            seen: What of the observation tells whether anything changed.
         """
         self._settle(seen)
         self._previous, self._seen_before, self._seen = step, self._seen, seen
@@ -78,7 +78,7 @@ class MetricsCounter:
         """All metrics by name.
 
         Args:
-            last_seen: What the agent would have seen next.
+            last_seen: The same of what the agent would have seen next.
             progression: The environment's score in [0, 1].
             growth: Characters of memory at the end minus at the start.
             memory_tokens: Tokens that LOG turns took.

@@ -30,7 +30,7 @@ from agents.messages import (
     TurnRequest,
 )
 from agents.messages import ScaffoldFault as FaultMessage
-from envs.base import Environment
+from envs.base import Environment, Observation
 from orchestrator.episodes.metrics import MetricsCounter
 from orchestrator.episodes.spec import EpisodeSpec
 from orchestrator.episodes.trajectory import TrajectoryWriter
@@ -124,14 +124,14 @@ class _Episode:
         self._turns: TurnServer | None = None
         self._counter = MetricsCounter(cast.environment.idle_actions)
         self._steps = 0
-        self._observation = ""
+        self._observation = Observation("")
         self._outcome = ""
         self._fault = ""
 
     def run(self, started: float) -> Played:
         """From reset to the end."""
         environment, memory = self._cast.environment, self._cast.memory
-        self._observation = environment.reset(self._spec.seed).text
+        self._observation = environment.reset(self._spec.seed)
         size = 0
         try:
             size = self._begin_memory()
@@ -142,9 +142,9 @@ class _Episode:
             self._fault = _words(str(failure))
         memory.end_episode(self._outcome)
         progression = environment.progression
-        last = self._trajectory.text(self._observation)
+        last = self._trajectory.text(self._observation.text)
         metrics = self._counter.finish(
-            last_seen=self._observation,
+            last_seen=self._observation.compared,
             progression=progression,
             growth=memory.stats().characters - size,
             memory_tokens=self._turns.memory_tokens if self._turns else 0,
@@ -232,12 +232,12 @@ class _Episode:
         note = ""
         while not self._outcome:
             number = self._steps
-            wanted = self._decide(number, Observe(number, self._observation, action, note))
+            wanted = self._decide(number, Observe(number, self._observation.text, action, note))
             action, note, event = self._playable(wanted)
             self._write_step(number, wanted, action, event)
             step = environment.step(action)
             self._steps += 1
-            self._observation = step.observation.text
+            self._observation = step.observation
             if step.done:
                 self._outcome = step.outcome or "done"
             elif self._steps == self._spec.steps:
@@ -283,7 +283,7 @@ class _Episode:
         step = self._turns.step
         record: dict[str, Any] = {
             "step": number,
-            "observation": self._trajectory.text(self._observation),
+            "observation": self._trajectory.text(self._observation.text),
             "turns": step.turns,
             "committed": step.action,
             "action": action,
@@ -294,7 +294,7 @@ class _Episode:
             record["wanted"] = self._trajectory.text(wanted[:WORDS_KEPT])
         if step.hooks:
             record["hooks"] = step.hooks
-        self._counter.add(record, self._observation)
+        self._counter.add(record, self._observation.compared)
         self._trajectory.step(record)
 
     def _serve_memory(self, request: MemoryRequest) -> MemoryReply:

@@ -186,11 +186,19 @@ class ErrorRate(Facts):
 
 
 class ReportBank(Facts):
-    """First and last champion on the sealed bank; no comparison if nothing could be compared."""
+    """First and last champion on the sealed bank; no comparison if nothing could be compared.
+
+    Attributes:
+        first: Name of the first champion.
+        last: Name of the last one.
+        comparison: Both, seed by seed.
+        by_environment: Mean percent of both on each environment.
+    """
 
     first: str
     last: str
     comparison: Comparison | None
+    by_environment: dict[str, tuple[float | None, float | None]] = {}
 
 
 class Setting(Facts):

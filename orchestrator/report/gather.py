@@ -212,7 +212,12 @@ def _report_bank(report: ReportScores | None) -> ReportBank | None:
         Pair(seed=seed, before=old, after=new)
         for seed, old, new in zip(scores.seeds, scores.champion, scores.candidate, strict=True)
     ]
-    return ReportBank(first=report.first, last=report.last, comparison=compare("report", pairs))
+    return ReportBank(
+        first=report.first,
+        last=report.last,
+        comparison=compare("report", pairs),
+        by_environment=report.by_environment,
+    )
 
 
 def _spend(workspace: Workspace, record: NightRecord) -> Spend:

@@ -158,6 +158,8 @@ def _report_sentence(data: ReportData) -> list[str]:
         return []
     found = bank.comparison
     games = count(len(found.pairs) - found.missing, "sealed game")
+    if data.suite:
+        games += ", each one seed on every environment"
     if not data.accepted:
         return [f"It scores {score(found.before.mean)} on average over {games}."]
     sure = ""
