@@ -16,7 +16,12 @@ from typing import Protocol, cast
 
 from envs.base import Environment
 from envs.checker import Checked
-from envs.errors import EnvironmentFault, EnvironmentUnavailable, UnknownEnvironment
+from envs.errors import (
+    EnvironmentBroken,
+    EnvironmentFault,
+    EnvironmentUnavailable,
+    UnknownEnvironment,
+)
 from envs.minihack.tasks import TASKS
 
 
@@ -182,6 +187,7 @@ def make(name: str, *, world_cache: Path | None = None) -> Environment:
     Raises:
         UnknownEnvironment: Nothing has this name.
         EnvironmentUnavailable: A package that it needs is not installed.
+        EnvironmentBroken: It fails while it is made.
     """
     spec = SPECS[resolve(name)]
     try:
@@ -192,4 +198,12 @@ def make(name: str, *, world_cache: Path | None = None) -> Environment:
             mend=f"Install what it needs: pip install {_needed_by(spec, error)}.",
         ) from error
     factory = cast(_Factory, getattr(module, spec.factory))
-    return Checked(factory(world_cache=world_cache, **spec.options))
+    try:
+        return Checked(factory(world_cache=world_cache, **spec.options))
+    except (EnvironmentFault, OSError, MemoryError):
+        raise
+    except Exception as error:  # one broken task must not end a suite
+        raise EnvironmentBroken(
+            f"{spec.id} cannot be made: it failed with {type(error).__name__}: {error}.",
+            mend=f"Mend it in {spec.module}, or play another.",
+        ) from error

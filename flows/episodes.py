@@ -76,17 +76,23 @@ def play_all(jobs: Sequence[EpisodeJob], label: str) -> list[Outcome]:
         SlowwaveError: A failure that is no matter of one episode, such as a spent budget.
     """
     outcomes: dict[int, Outcome] = {}
-    futures: dict[PrefectFuture[EpisodeResult], int] = {}
+    wanted: dict[str, list[int]] = {}
     for number, job in enumerate(jobs):
         found = stored_result(job)
         if found is not None:
             outcomes[number] = found
         else:
-            futures[play_episode.submit(job, job.spec.seed, label)] = number
+            wanted.setdefault(job.spec.key, []).append(number)
+    # The same episode is asked for twice when two names stand for one tree; it is played once.
+    futures: dict[PrefectFuture[EpisodeResult], list[int]] = {}
+    for numbers in wanted.values():
+        job = jobs[numbers[0]]
+        futures[play_episode.submit(job, job.spec.seed, label)] = numbers
     reporter().advance(label, len(outcomes), len(jobs))
     for future in as_completed(list(futures)):
-        number = futures[future]
-        outcomes[number] = _outcome(future, jobs[number])
+        numbers = futures[future]
+        outcome = _outcome(future, jobs[numbers[0]])
+        outcomes.update(dict.fromkeys(numbers, outcome))
         reporter().advance(label, len(outcomes), len(jobs))
     return [outcomes[number] for number in range(len(jobs))]
 

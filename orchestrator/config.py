@@ -6,8 +6,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
+import envs.registry
 from agents.manifest import Budgets
 from agents.tables import Table, TableError, read_table
 from orchestrator.errors import UsageError
@@ -21,6 +22,16 @@ FILE = "slowwave.toml"
 
 class ConfigError(UsageError):
     """`slowwave.toml` cannot be used."""
+
+
+def _known_family(name: str) -> str:
+    known = {envs.registry.family(one) for one in (*envs.registry.SPECS, *envs.registry.SUITES)}
+    if name not in known:
+        raise ValueError(f"no family of environments; known are {', '.join(sorted(known))}")
+    return name
+
+
+Family = Annotated[str, AfterValidator(_known_family)]
 
 
 class NightConfig(Table):
@@ -37,12 +48,24 @@ class NightConfig(Table):
         editor: Who proposes revisions.
     """
 
-    steps: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
+    steps: dict[Family, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     candidates: int = Field(default=6, ge=1)
     patience: int = Field(default=6, ge=1)
     smoke_steps: int = Field(default=60, ge=2)
     wait_hours: float = Field(default=2.0, ge=0)
     editor: Literal["rules"] = "rules"
+
+    @field_validator("steps", mode="before")
+    @classmethod
+    def _by_family(cls, steps: object) -> object:
+        if isinstance(steps, int | float) and not isinstance(
+            steps, bool
+        ):  # as it was when there was one family
+            raise ValueError(
+                "steps are set for each family of environments; write a table [night.steps] and in"
+                f" it crafter = {steps}"
+            )
+        return steps
 
 
 class GateConfig(Table):
@@ -165,7 +188,10 @@ def read_config(path: Path) -> Config:
     except TableError as error:
         first, *others = error.faults
         more = f" ({len(others)} more)" if others else ""
-        raise ConfigError(f"{path}:{first.line}: {first.message}{more}.", mend=first.mend) from None
+        message, mend = first.message, first.mend
+        if ".[key]'" in message:  # a name, where the names are data
+            message, mend = message.replace(".[key]'", "'"), "Correct the name."
+        raise ConfigError(f"{path}:{first.line}: {message}{more}.", mend=mend) from None
     if "action" not in config.models:
         raise ConfigError(
             f"{path}: no model for the role 'action'.", mend="Add a table [models.action]."

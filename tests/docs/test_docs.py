@@ -22,9 +22,11 @@ from typer.testing import CliRunner
 from agents.grammar import BUILT_IN
 from agents.manifest import Budgets
 from agents.scaffold import HOOKS
+from envs.registry import SPECS, family, make
 from orchestrator.attacks.catalog import ATTACKS
 from orchestrator.cli.app import app
 from orchestrator.config import (
+    FIRST_CONFIG,
     BudgetConfig,
     Ceilings,
     Config,
@@ -234,7 +236,8 @@ TABLES: dict[str, type[BaseModel]] = {
 @pytest.mark.parametrize("heading", TABLES)
 def test_the_configuration_is_described_field_by_field(heading: str) -> None:
     model = TABLES[heading]
-    inner = {name for name in model.model_fields if f"`[{name}]`" in TABLES or name == "models"}
+    headings = {*TABLES, "`[steps]`", "`[models]`"}  # `[night.steps]` and `[models.<role>]`
+    inner = {name for name in model.model_fields if f"`[{name}]`" in headings}
     described: dict[str, str] = {}
     for cells in document("docs/configuration.md").rows(heading):
         names = re.findall(r"`(\w+)`", cells[0])
@@ -248,6 +251,30 @@ def test_the_configuration_is_described_field_by_field(heading: str) -> None:
             continue  # words: "none", "one per processor"
         actual = model.model_fields[name].get_default(call_default_factory=True)
         assert shown == pytest.approx(float(actual) if isinstance(shown, float) else actual), name
+
+
+def test_the_steps_of_a_night_are_described_for_every_family() -> None:
+    rows = list(document("docs/configuration.md").rows("`[night.steps]`"))[1:]
+    assert {family(name) for name in SPECS} == {cells[0].strip("`") for cells in rows}
+    first = tomllib.loads(FIRST_CONFIG.format(root_seed=1))["night"]["steps"]
+    for name, left_out, words in rows:
+        own = {
+            environment.default_steps
+            for one in SPECS
+            if family(one) == name.strip("`") and "boxoban" not in one  # levels may be missing
+            for environment in [make(one)]
+        }
+        assert own == {int(left_out)}
+        assert words.endswith(f"`init` writes {first[name.strip('`')]}")
+
+
+def test_variables_that_are_named_are_those_of_the_code() -> None:
+    named = {
+        code for doc in documents() for code in doc.inline if re.fullmatch(r"SLOWWAVE_\w+", code)
+    }
+    assert {"SLOWWAVE_WORKSPACE", "SLOWWAVE_DATA"} <= named
+    for name in named:
+        assert name in sentences().splitlines(), name
 
 
 def test_budgets_are_those_of_the_code() -> None:
@@ -303,7 +330,8 @@ def test_configurations_that_are_shown_can_be_read(tmp_path: Path) -> None:
     assert len(shown) >= 2
     for text in shown:
         (tmp_path / "slowwave.toml").write_text(text, encoding="utf-8")
-        assert read_config(tmp_path / "slowwave.toml").models["action"].provider == "openai"
+        model = read_config(tmp_path / "slowwave.toml").models["action"]
+        assert model.provider in ("local", "openai")
 
 
 # --- the sentences of the troubleshooting page --------------------------------------------------

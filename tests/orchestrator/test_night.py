@@ -13,78 +13,26 @@ import pytest
 from envs.registry import select
 from orchestrator import outage
 from orchestrator.config import BudgetConfig
-from orchestrator.editors.base import Brief, Draft
-from orchestrator.editors.rules.editor import RulesEditor
-from orchestrator.episodes.job import EpisodeJob, run_job
+from orchestrator.episodes.job import EpisodeJob
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.store import EpisodeStore
-from orchestrator.errors import InfrastructureError
 from orchestrator.gate.errors import CannotReach
 from orchestrator.models.config import ModelConfig
-from orchestrator.night import Night
 from orchestrator.night_record import NightRecord, read_record, unfinished
 from orchestrator.outage import Outage
 from orchestrator.report import write_report
 from orchestrator.sandbox.choice import Unsandboxed
 from orchestrator.scaffolds.errors import DirtyRepository
-from orchestrator.scaffolds.revision import Proposal, Revision
+from orchestrator.scaffolds.revision import Revision
 from orchestrator.scaffolds.revision import Verdict as CommitVerdict
 from orchestrator.scaffolds.store import ScaffoldStore
 from orchestrator.tracking import Tracker
 from orchestrator.workspace import Workspace, seed_scaffolds
+from tests.support.nights import ListEditor, Losing, Quiet, Runner, Stopped, run
 from tests.support.openai_server import answer, closed_port, serve
 from tests.support.sandbox_parts import AWAY
+from tests.support.serial import lost_episode
 from tests.support.workspaces import BLIND, add_blind_lineage, small_workspace
-
-
-class Stopped(BaseException):
-    """Ends a night from inside, as a kill would from outside: nothing gets to clean up."""
-
-
-class Runner:
-    """Plays jobs one after the other in this process, and counts what it really played.
-
-    Args:
-        stop_after: Episodes after which the night is ended; never if ``None``.
-    """
-
-    def __init__(self, stop_after: int | None = None) -> None:
-        self.played: list[str] = []
-        self._stop_after = stop_after
-
-    def __call__(
-        self, jobs: Sequence[EpisodeJob], label: str
-    ) -> list[EpisodeResult | MissingEpisode]:
-        outcomes: list[EpisodeResult | MissingEpisode] = []
-        for job in jobs:
-            if EpisodeStore(job.artifacts).get(job.spec.key) is None:
-                if self._stop_after is not None and len(self.played) >= self._stop_after:
-                    raise Stopped
-                self.played.append(job.spec.key)
-            outcomes.append(run_job(job))
-        return outcomes
-
-
-class Losing(Runner):
-    """Loses every episode that fails for a reason of the machinery, as the flow's runner does."""
-
-    def __call__(
-        self, jobs: Sequence[EpisodeJob], label: str
-    ) -> list[EpisodeResult | MissingEpisode]:
-        outcomes: list[EpisodeResult | MissingEpisode] = []
-        for job in jobs:
-            try:
-                outcomes.append(run_job(job))
-            except InfrastructureError as error:
-                outcomes.append(lost_episode(job, error=type(error).__name__, message=str(error)))
-        return outcomes
-
-
-def lost_episode(job: EpisodeJob, *, error: str, message: str) -> MissingEpisode:
-    spec = job.spec
-    return MissingEpisode(
-        key=spec.key, environment=spec.environment, seed=spec.seed, error=error, message=message
-    )
 
 
 class Leaving(Losing):
@@ -113,41 +61,6 @@ class Leaving(Losing):
         return [*super().__call__(jobs[:half], label), *lost]
 
 
-class Quiet:
-    """Keeps what a night says."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, text: str) -> None:
-        self.lines.append(text)
-
-
-class ListEditor:
-    """Proposes given changes, one after the other."""
-
-    name = "list"
-
-    def __init__(self, *changes: dict[str, bytes | None]) -> None:
-        self._changes = changes
-        self.briefs: list[Brief] = []
-
-    def propose(self, brief: Brief) -> Draft | None:
-        number = len({view.subject for view in brief.history})
-        self.briefs.append(brief)
-        if number >= len(self._changes):
-            return None
-        proposal = Proposal(
-            subject=f"Change {number + 1}",
-            summary="A change.",
-            rationale="To see what happens.",
-            expected_effect="None known.",
-            kind="memory",
-            editor=self.name,
-        )
-        return Draft(self._changes[number], proposal)
-
-
 def begin(
     workspace: Workspace, lineage: str = "crafter", *, allow_unsandboxed: bool = True
 ) -> NightRecord:
@@ -169,25 +82,6 @@ def blind_night(folder: Path) -> tuple[Workspace, ListEditor]:
     slower = seeing.replace(b"{{ observation }}", b"It is day.")
     assert BLIND.encode() != slower
     return workspace, ListEditor({"prompts/plan.j2": seeing}, {"prompts/plan.j2": slower})
-
-
-def run(
-    workspace: Workspace,
-    record: NightRecord,
-    runner: Runner,
-    editor: object = None,
-    tracker: Tracker | None = None,
-    listener: Quiet | None = None,
-) -> NightRecord:
-    night = Night(
-        workspace=workspace,
-        record=record,
-        editor=editor or RulesEditor(seed_scaffolds() / "edits"),  # type: ignore[arg-type]
-        play=runner,
-        tracker=tracker or Tracker(workspace.artifacts),
-        listener=listener or Quiet(),
-    )
-    return night.run()
 
 
 class StoppingTracker(Tracker):

@@ -51,10 +51,10 @@ BLIND = "PLAN, step {{ step }} of {{ steps }}.\n<|TAIL|>actions_log|2<|END|>\nEn
 """A PLAN prompt that shows nothing of the game, so that the agent stands still."""
 
 
-def add_blind_lineage(workspace: Workspace, scratch: Path) -> bytes:
+def add_blind_lineage(workspace: Workspace, scratch: Path, family: str = "crafter") -> bytes:
     """Add the lineage `blind`, whose agent sees nothing; returns the prompt that mends it."""
     folder = scratch / "blind"
-    shutil.copytree(seed_scaffolds() / "crafter", folder)
+    shutil.copytree(seed_scaffolds() / family, folder)
     seeing = (folder / "prompts" / "plan.j2").read_bytes()
     (folder / "prompts" / "plan.j2").write_text(BLIND)
     workspace.scaffolds.import_lineage("blind", folder)

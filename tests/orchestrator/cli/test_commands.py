@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 from filelock import FileLock
 
+from envs import registry
+from orchestrator.cli import gate
 from orchestrator.cli.app import main
+from orchestrator.episodes.job import EpisodeJob
+from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.sandbox.containers import daemon
 from orchestrator.scaffolds.revision import Proposal, Revision
 from orchestrator.workspace import Workspace, seed_scaffolds
+from tests.support import small_suite
 from tests.support.openai_server import closed_port
+from tests.support.serial import play_serially
 from tests.support.workspaces import small_workspace
 
 
@@ -169,6 +175,19 @@ class TestWrongInput:
         assert "slowwave.toml:2:" in said
         assert "Did you mean 'candidates'?" in said
 
+    def test_steps_as_they_were_written_before_there_were_families(
+        self, shell: Shell, tmp_path: Path
+    ) -> None:
+        (tmp_path / "slowwave.toml").write_text("[night]\nsteps = 600\n")
+        said = shell.sentence("night", "crafter", "-w", str(tmp_path))
+        assert "slowwave.toml:2: 'night.steps': steps are set for each family" in said
+        assert "write a table [night.steps] and in it crafter = 600" in said
+
+    def test_a_suite_where_one_game_is_played(self, shell: Shell) -> None:
+        said = shell.sentence("play", "minihack", *PROCESS)
+        assert "'minihack' is a suite, and one environment is asked for here." in said
+        assert "minihack/quest-easy-v1" in said
+
     def test_broken_scaffold_names_file_line_and_mend(self, shell: Shell, tmp_path: Path) -> None:
         folder = tmp_path / "mine"
         shutil.copytree(seed_scaffolds() / "crafter", folder)
@@ -305,7 +324,7 @@ class TestWrongInput:
     def test_nothing_asked_for_shows_the_help_and_no_error(self, shell: Shell) -> None:
         status, out, err = shell()
         assert status == 2
-        assert "Usage: slowwave" in " ".join(out.split())
+        assert "slowwave [OPTIONS] COMMAND" in " ".join(out.split())
         assert "Error" not in err
 
     def test_unknown_lineage_and_revision(self, shell: Shell, lab: Workspace) -> None:
@@ -378,6 +397,70 @@ class TestGate:
     def test_power_needs_a_spread(self, shell: Shell, lab: Workspace) -> None:
         said = shell.sentence("gate", "power", "-w", str(lab.root))
         assert "--sd" in said
+
+
+class TestCalibrate:
+    """The champion against itself; played in this process, two seeds of a small suite."""
+
+    WORDS = ("gate", "calibrate", "minihack", *PROCESS, "--seeds", "2", "--candidates", "2")
+
+    @pytest.fixture(autouse=True)
+    def played(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> list[EpisodeResult | MissingEpisode]:
+        """What was played for it."""
+        outcomes: list[EpisodeResult | MissingEpisode] = []
+
+        def play(place: Workspace, jobs: list[EpisodeJob], label: str) -> Any:
+            assert label == "calibrate minihack/v0"
+            outcomes.extend(play_serially(jobs))
+            return outcomes
+
+        monkeypatch.setattr(gate, "play_jobs", play)
+        monkeypatch.setattr(registry, "SPECS", small_suite.SPECS)
+        monkeypatch.setattr(registry, "SUITES", small_suite.SUITES)
+        monkeypatch.setenv("SLOWWAVE_DATA", str(tmp_path / "data"))
+        return outcomes
+
+    def test_a_suite_is_measured_by_its_means(
+        self, shell: Shell, tmp_path: Path, played: list[EpisodeResult | MissingEpisode]
+    ) -> None:
+        workspace = small_workspace(tmp_path / "lab", steps=30)
+        found = shell.json(*self.WORDS, "-w", str(workspace.root))
+        seeds = workspace.banks("minihack")[0].seeds("propose", 2)
+        games = {
+            (one.replicate, one.seed, one.environment): 100 * one.progression
+            for one in played
+            if isinstance(one, EpisodeResult)
+        }
+        names = (small_suite.SOUND, small_suite.BREAKS)
+        assert list(games) == [
+            (run, seed, name) for run in (0, 1) for seed in seeds for name in names
+        ]
+        assert {one.steps for one in played if isinstance(one, EpisodeResult)} <= set(range(31))
+        assert (found["seeds"], found["missing"]) == (2, 0)
+        # The heuristic player plays a seed alike each time, so that seeds alone differ.
+        assert (found["run_noise"], found["run_sd"]) == (False, 0.0)
+        one, other = ((games[0, s, names[0]] + games[0, s, names[1]]) / 2 for s in seeds)
+        assert found["seed_sd"] == pytest.approx(abs(one - other) / 2**0.5)
+        assert found["candidates"] == 2
+        assert found["sentences"]
+
+    def test_a_seed_whose_game_breaks_is_missing_and_the_rest_is_measured(
+        self, shell: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        workspace = small_workspace(tmp_path / "lab", steps=5)
+        seeds = workspace.banks("minihack")[0].seeds("propose", 3)
+        monkeypatch.setattr(small_suite, "BROKEN_SEED", seeds[1])
+        found = shell.json(*self.WORDS, "--seeds", "3", "-w", str(workspace.root))
+        assert found["seeds"] == 2
+        assert found["missing"] == 2
+
+    def test_for_people(self, shell: Shell, tmp_path: Path) -> None:
+        workspace = small_workspace(tmp_path / "lab", steps=5)
+        status, out, _ = shell(*self.WORDS, "-w", str(workspace.root))
+        assert status == 0
+        assert "2 seeds" in " ".join(out.split())
 
 
 def test_init_overwrites_nothing(shell: Shell, tmp_path: Path) -> None:

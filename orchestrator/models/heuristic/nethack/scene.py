@@ -74,12 +74,16 @@ class Scene:
     def ways(self) -> Ways:
         """Ways from here, around boulders."""
         rocks = {at.start() for at in _ROCKS.finditer(self.level.squares)}
-        return Ways(self._squares, self.here, self._shut | rocks)
+        return self._ways(self._shut | rocks)
 
     @cached_property
     def pushing(self) -> Ways:
         """Ways from here that may push boulders, but for those known not to move."""
-        return Ways(self._squares, self.here, self._shut)
+        return self._ways(self._shut)
+
+    def _ways(self, shut: set[int]) -> Ways:
+        straight_only = self.can("north") is True and not self.can("northeast")
+        return Ways(self._squares, self.here, shut, straight_only=straight_only)
 
     @cached_property
     def _squares(self) -> bytes:

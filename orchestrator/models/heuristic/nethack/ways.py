@@ -34,9 +34,17 @@ class Ways:
         squares: What each square is.
         start: The square to start from.
         shut: Squares that may not be entered, whatever they are.
+        straight_only: The player cannot step diagonally.
     """
 
-    def __init__(self, squares: bytes, start: int, shut: Collection[int] = ()) -> None:
+    def __init__(
+        self,
+        squares: bytes,
+        start: int,
+        shut: Collection[int] = (),
+        *,
+        straight_only: bool = False,
+    ) -> None:
         self._came: dict[int, tuple[int, str]] = {}
         self.distance = {start: 0}
         heap = [(0, start)]
@@ -45,7 +53,7 @@ class Ways:
             far, square = heappop(heap)
             if far > distance[square]:
                 continue
-            straight = squares[square] in _STRAIGHT
+            straight = straight_only or squares[square] in _STRAIGHT
             for word, offset, diagonal in _MOVES:
                 other = square + offset
                 kind = squares[other]
