@@ -20,7 +20,7 @@ def _level(played: Debugged, depth: int, before: int) -> str:
     for _ in range(before):
         played.step("search")
     played.go_to(depth)
-    return _walls(played.press(MAP))
+    return _walls(played.press(MAP).text)
 
 
 def _hallucinated(played: Debugged) -> str:

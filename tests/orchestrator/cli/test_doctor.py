@@ -130,7 +130,7 @@ class TestEnvironments:
             "1 of 2 can be played. ghost-v1 cannot be used here:"
             " No module named 'no_such_module_here'."
         )
-        assert check.mend == "Install the package it needs: pip install ghost-game."
+        assert check.mend == "Install what it needs: pip install ghost-game."
 
 
 @pytest.mark.parametrize(

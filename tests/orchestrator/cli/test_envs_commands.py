@@ -243,7 +243,9 @@ def test_a_broken_environment_does_not_stop_the_others() -> None:
     assert told["stillborn-v1"]["faults"] == [
         "sick/stillborn-v1 breaks its contract: its vocabulary is empty or names an action twice."
     ]
-    assert told["unmade-v1"]["faults"] == ["sick/unmade-v1 broke off with KeyError: 'digest'"]
+    assert told["unmade-v1"]["faults"] == [
+        "sick/unmade-v1 cannot be made: it failed with KeyError: 'digest'."
+    ]
     assert "pip install away-game" in told["away-v1"]["unavailable"]
     assert told["away-v1"]["determinism"] is None
 
