@@ -45,17 +45,16 @@ def make_heuristic(config: ModelConfig) -> HeuristicClient:
 def answer(messages: Sequence[Message]) -> str:
     """The completion for a conversation."""
     reading = read_prompt(messages)
-    if reading.phase == "LOG":
+    asked = reading.asked
+    if asked.phase == "LOG":
         return log_turn(reading)
-    if not reading.observations:
-        return f"<|ACTION|>{reading.game.idle}<|END|>"
-    advised = reading.turn == 0 and reading.advised
+    if not asked.observations:
+        return f"<|ACTION|>{asked.game.idle}<|END|>"
+    advised = reading.turn == 0 and asked.advised
     if advised and not any("KIND" in command for command in advised):
         return "\n".join(advised)  # what is wanted does not matter yet
-    decision = reading.game.decide(
-        Situation(
-            reading.observations[-1], reading.last_action, reading.means.actions, reading.facts
-        )
+    decision = asked.game.decide(
+        Situation(asked.observations[-1], asked.last_action, reading.means.actions, reading.facts)
     )
     if advised:
         commands = lookups(reading, decision.wants)

@@ -11,12 +11,12 @@ NOTHING = "<|DONE|>"
 
 def log_turn(reading: Reading) -> str:
     """The answer in LOG: note what was done and achieved, and what has come into sight."""
-    if len(reading.observations) < 2 or not reading.named:
+    if len(reading.asked.observations) < 2 or not reading.named:
         return NOTHING
     wanted = _wanted(reading)
     if not wanted:
         return NOTHING
-    if reading.look_first and "SEARCH" in reading.means.commands:
+    if reading.asked.look_first and "SEARCH" in reading.means.commands:
         if reading.turn == 0:
             return "\n".join(f"<|SEARCH|>{file}|{text}<|END|>" for file, text in wanted)
         found = _found(reading.looked)
@@ -27,7 +27,7 @@ def log_turn(reading: Reading) -> str:
 def lookups(reading: Reading, wants: Iterable[str]) -> list[str]:
     """The commands that the prompt advises, ``KIND`` standing for each kind that is wanted."""
     commands: list[str] = []
-    for command in reading.advised:
+    for command in reading.asked.advised:
         if "KIND" in command:
             commands += [command.replace("KIND", kind) for kind in wants]
         else:
@@ -37,8 +37,9 @@ def lookups(reading: Reading, wants: Iterable[str]) -> list[str]:
 
 def _wanted(reading: Reading) -> list[tuple[str, str]]:
     """Notes with the file each belongs to: its own file if the prompt names one, else the log."""
-    before, after = reading.observations[-2:]
-    news = reading.game.news(before, reading.last_action, after, reading.facts)
+    asked = reading.asked
+    before, after = asked.observations[-2:]
+    news = asked.game.news(before, asked.last_action, after, reading.facts)
     log = reading.named_file("log")
     progress, places = reading.named_file("progress"), reading.named_file("map")
     line: list[str] = []
@@ -48,13 +49,13 @@ def _wanted(reading: Reading) -> list[tuple[str, str]]:
             wanted += [(file, note) for note in notes]
         else:
             line += notes
-    if log and (line or not reading.only_new):
+    if log and (line or not asked.only_new):
         wanted.append((log, "; ".join([*news.line, *line])))
     return wanted
 
 
 def _written(reading: Reading, file: str, text: str) -> str:
-    step = f"step {reading.step}: " if reading.step is not None else ""
+    step = f"step {reading.asked.step}: " if reading.asked.step is not None else ""
     if "UPSERT" in reading.means.commands:
         return f"<|UPSERT|>{file}|{text}|{step}<|END|>"
     return f"<|APPEND|>{file}|{step}{text}<|END|>"

@@ -58,13 +58,13 @@ def retreat(scene: Scene) -> Decision | None:
         for place in scene.level.hostile
         if max(abs(place[0] - x), abs(place[1] - y)) <= CROWD_WITHIN
     ]
-    if len(near) < CROWD or scene.openings(scene.here) <= NARROW:
+    if len(near) < CROWD or scene.openings[scene.here] <= NARROW:
         return None
     taken = {number(place) for place in near}
     narrow = [
         (far, square)
         for square, far in scene.ways.distance.items()
-        if 0 < far <= RETREAT_WITHIN and square not in taken and scene.openings(square) <= NARROW
+        if 0 < far <= RETREAT_WITHIN and square not in taken and scene.openings[square] <= NARROW
     ]
     for _, square in sorted(narrow):
         path = scene.ways.path(square)

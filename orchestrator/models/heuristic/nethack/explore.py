@@ -14,9 +14,10 @@ from orchestrator.models.heuristic.nethack.terrain import (
     STEPS,
     UNKNOWN,
     WIDTH,
+    number,
     place_of,
 )
-from orchestrator.models.heuristic.nethack.ways import AROUND, Ways
+from orchestrator.models.heuristic.nethack.ways import Ways
 
 TURN_BACK = 8
 """What turning round is taken to cost, so that a player without memory goes on."""
@@ -56,8 +57,9 @@ def _into_the_unknown(scene: Scene, ways: Ways) -> list[str]:
     """The way to the best square from which something new may be seen."""
     best, chosen = 1 << 30, []
     wavers = len(scene.facts.visited) < FORGETFUL
-    for square, extra in _frontier(scene, ways):
-        far = ways.distance[square] + extra
+    for square, far in _frontier(scene, ways):
+        if far >= best:
+            continue
         if wavers:
             far += scene.whim(square, SPELL) % WAVERING
         if far < best:
@@ -69,23 +71,19 @@ def _into_the_unknown(scene: Scene, ways: Ways) -> list[str]:
 
 
 def _frontier(scene: Scene, ways: Ways) -> Iterator[tuple[int, int]]:
-    """Squares from which something new may be seen, with what each counts more than its way."""
+    """Squares from which something new may be seen, with the moves that each counts for."""
     squares, facts = scene.level.squares, scene.facts
-    remembers = bool(facts.visited)
-    for square in ways.distance:
-        if square == scene.here:
+    unknown, openings = scene.unknown, scene.openings
+    least = 1 if facts.visited else DARK
+    done = {number(place) for place in facts.visited | facts.dead_ends}
+    done.add(scene.here)
+    for square, far in ways.distance.items():
+        if not unknown[square] or square in done:
             continue
-        place = place_of(square)
-        if place in facts.visited or place in facts.dead_ends:
-            continue
-        unknown = scene.unknown(square)
-        if not unknown:
-            continue
-        openings = scene.openings(square)
-        if openings <= 1 or squares[square] == DOOR:
-            yield square, 0
-        elif remembers or unknown >= DARK:
-            yield square, PASSED_BY
+        if openings[square] <= 1 or squares[square] == DOOR:
+            yield square, far
+        elif unknown[square] >= least:
+            yield square, far + PASSED_BY
 
 
 def _search(scene: Scene) -> Decision:
@@ -126,11 +124,9 @@ def _spots(scene: Scene) -> Iterator[tuple[bool, int]]:
     for square in scene.ways.distance:
         if squares[square] != FREE:
             continue
-        if scene.openings(square) <= 1:
+        if scene.openings[square] <= 1:
             yield False, square
-        elif sum(squares[square + step] == BLOCKED for step in AROUND) >= 3 and _beyond(
-            scene, square
-        ):
+        elif scene.walls[square] >= 3 and _beyond(scene, square):
             yield True, square
 
 

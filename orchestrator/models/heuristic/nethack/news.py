@@ -45,7 +45,7 @@ def _is_dead_end(view: View, facts: Facts) -> bool:
     if view.here in facts.dead_ends:
         return False
     scene = Scene(view, facts, "", frozenset())
-    return scene.level.squares[scene.here] == FREE and scene.openings(scene.here) <= 1
+    return scene.level.squares[scene.here] == FREE and scene.openings[scene.here] <= 1
 
 
 def _new_ways_down(before: View, after: View) -> list[Place]:

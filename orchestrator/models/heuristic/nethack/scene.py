@@ -9,18 +9,22 @@ from zlib import crc32
 from orchestrator.models.heuristic.nethack.facts import Facts
 from orchestrator.models.heuristic.nethack.terrain import (
     BLOCKED,
+    CLOSED,
+    DOOR,
     FREE,
+    PET,
     RISKY,
     ROCK,
     STEPS,
     UNKNOWN,
     WIDTH,
     Level,
+    count_around,
     number,
     survey,
 )
 from orchestrator.models.heuristic.nethack.view import View
-from orchestrator.models.heuristic.nethack.ways import AROUND, Ways, is_inside
+from orchestrator.models.heuristic.nethack.ways import Ways
 
 OPPOSITE = {
     word: other
@@ -114,29 +118,24 @@ class Scene:
         view = self.view
         return crc32(f"{view.turn // turns} {view.level}".encode()) % choices if choices else 0
 
+    @cached_property
+    def openings(self) -> bytes:
+        """For every square, how many squares next to it can be walked on."""
+        return count_around(self.level.squares, (FREE, DOOR, CLOSED, RISKY, PET, ROCK))
+
+    @cached_property
+    def unknown(self) -> bytes:
+        """For every square, how many squares next to it have not been seen."""
+        return count_around(self.level.squares, (UNKNOWN,))
+
+    @cached_property
+    def walls(self) -> bytes:
+        """For every square, how many squares next to it cannot be walked on."""
+        return count_around(self.level.squares, (BLOCKED,))
+
     def whim(self, square: int, turns: int) -> int:
         """A number for a square, the same for a number of turns on end."""
         return crc32(f"{square} {self.view.turn // turns} {self.view.level}".encode())
-
-    def openings(self, square: int) -> int:
-        """How many squares next to one can be walked on."""
-        around = self._around(square)
-        return 8 - around.count(UNKNOWN) - around.count(BLOCKED)
-
-    def unknown(self, square: int) -> int:
-        """How many squares next to one have not been seen; those off the map are none."""
-        if is_inside(square - WIDTH - 1) and is_inside(square + WIDTH + 1):
-            return self._around(square).count(UNKNOWN)
-        squares = self.level.squares
-        return sum(
-            squares[square + step] == UNKNOWN and is_inside(square + step) for step in AROUND
-        )
-
-    def _around(self, square: int) -> bytes:
-        squares = self.level.squares
-        above, below = square - WIDTH, square + WIDTH
-        sides = bytes((squares[square - 1], squares[square + 1]))
-        return squares[above - 1 : above + 2] + sides + squares[below - 1 : below + 2]
 
 
 def is_one_of(name: str, kinds: tuple[str, ...]) -> bool:

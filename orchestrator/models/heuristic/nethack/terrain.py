@@ -30,6 +30,8 @@ _FURNITURE = (
 _WALLS = ("water", "molten lava", "iron bars", "tree", "raised drawbridge")
 _TRAPS = ("trap", "pit", "web", "land mine", "portal", "field")
 _CREATURES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ@&;:~'")
+_ROW = bytes([0, *[1] * (WIDTH - 2), 0])
+_INSIDE = int.from_bytes(bytes(WIDTH) + _ROW * (HEIGHT - 2) + bytes(WIDTH), "little")
 # Of what fills whole areas, only the nearest squares are named.
 _OF_GLYPH = bytearray([FREE]) * 256
 _OF_GLYPH[ord(" ")] = UNKNOWN
@@ -85,6 +87,7 @@ def _kind(name: str) -> int:
     return FREE
 
 
+@lru_cache(maxsize=8)
 def survey(view: View) -> Level:
     """Read the map and what is named on it.
 
@@ -107,6 +110,29 @@ def survey(view: View) -> Level:
     squares[number(view.here)] = _under(view)
     down = [place for name in WAYS_DOWN for place in view.things.get(name, ())]
     return Level(bytes(squares), hostile, tuple(by_distance(down, view.here)), number(view.here))
+
+
+def count_around(squares: bytes, kinds: tuple[int, ...]) -> bytes:
+    """For every square, how many of the eight next to it are of some kinds.
+
+    Args:
+        squares: What each square is; the border counts as of no kind.
+        kinds: The kinds to count.
+
+    Returns:
+        The counts, in the order of the squares; those of the border mean nothing.
+    """
+    # One byte for each square of a long number: shifting and adding it counts them all at once.
+    marks = int.from_bytes(squares.translate(_ones_for(kinds)), "little") & _INSIDE
+    counts = 0
+    for offset in (1, WIDTH - 1, WIDTH, WIDTH + 1):
+        counts += (marks << 8 * offset) + (marks >> 8 * offset)
+    return (counts & 15 * _INSIDE).to_bytes(len(squares), "little")
+
+
+@lru_cache(maxsize=16)
+def _ones_for(kinds: tuple[int, ...]) -> bytes:
+    return bytes(kind in kinds for kind in range(256))
 
 
 def is_hostile(name: str) -> bool:

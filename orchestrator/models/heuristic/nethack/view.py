@@ -25,7 +25,7 @@ class UnreadableObservation(Exception):
     """A text is no observation of these games."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class View:
     """What an observation says.
 

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from heapq import heappop, heappush
 
 from orchestrator.models.heuristic.nethack.terrain import (
-    BLOCKED,
     CLOSED,
     DOOR,
     FREE,
-    HEIGHT,
     PET,
     RISKY,
     ROCK,
     STEPS,
-    UNKNOWN,
     WIDTH,
 )
 
+_FAR = 1 << 30
 _COST = {FREE: 1, DOOR: 1, PET: 2, CLOSED: 4, RISKY: 12, ROCK: 8}
-_CLOSED_TO_ALL = (UNKNOWN, BLOCKED)
 _STRAIGHT = (DOOR, CLOSED, ROCK)
-_MOVES = tuple((word, dx + dy * WIDTH, bool(dx and dy)) for word, (dx, dy) in STEPS.items())
-AROUND = tuple(offset for _, offset, _ in _MOVES)
+# What a step onto each kind of square costs, straight and diagonally; 0 where there is none.
+_ENTERING = bytes(_COST.get(kind, 0) for kind in range(256))
+_CUTTING = bytes(0 if kind in _STRAIGHT else _COST.get(kind, 0) for kind in range(256))
+AROUND = tuple(dx + dy * WIDTH for dx, dy in STEPS.values())
 """Offsets of the eight neighbors, straight ones first."""
 
 
@@ -45,28 +43,30 @@ class Ways:
         *,
         straight_only: bool = False,
     ) -> None:
+        entering = bytearray(squares.translate(_ENTERING))
+        cutting = bytearray(squares.translate(_CUTTING))
+        for square in shut:
+            entering[square] = cutting[square] = 0
+        moves = tuple(zip(STEPS, AROUND, 4 * (entering,) + 4 * (cutting,), strict=True))
+        self._start = start
         self._came: dict[int, tuple[int, str]] = {}
         self.distance = {start: 0}
-        heap = [(0, start)]
         distance, came = self.distance, self._came
-        while heap:
-            far, square = heappop(heap)
-            if far > distance[square]:
-                continue
-            straight = straight_only or squares[square] in _STRAIGHT
-            for word, offset, diagonal in _MOVES:
-                other = square + offset
-                kind = squares[other]
-                if kind in _CLOSED_TO_ALL or other in shut:
+        # Costs are small: squares wait in a ring for each distance, and no heap is needed.
+        rings, far = {0: [start]}, 0
+        while rings:
+            for square in rings.pop(far, ()):
+                if far > distance[square]:
                     continue
-                if diagonal and (straight or kind in _STRAIGHT):
-                    continue
-                cost = far + _COST[kind]
-                if cost < distance.get(other, 1 << 30):
-                    distance[other] = cost
-                    came[other] = square, word
-                    heappush(heap, (cost, other))
-        self._start = start
+                bound = straight_only or squares[square] in _STRAIGHT
+                for word, offset, costs in moves[:4] if bound else moves:
+                    other = square + offset
+                    cost = costs[other]
+                    if cost and far + cost < distance.get(other, _FAR):
+                        distance[other] = far + cost
+                        came[other] = square, word
+                        rings.setdefault(far + cost, []).append(other)
+            far += 1
 
     def path(self, goal: int) -> list[str]:
         """The steps to a square, empty if it is the start or cannot be reached."""
@@ -75,8 +75,3 @@ class Ways:
             goal, word = self._came[goal]
             steps.append(word)
         return steps[::-1]
-
-
-def is_inside(square: int) -> bool:
-    """Whether a square belongs to the map and not to the border."""
-    return 0 < square % WIDTH < WIDTH - 1 and 0 < square // WIDTH < HEIGHT - 1

@@ -246,17 +246,17 @@ def test_an_action_that_is_no_move_has_no_heading() -> None:
 
 def test_openings_and_the_unseen_are_counted_around_a_square() -> None:
     scene = stand("-----\n|..@.\n|.0.\n-----")
-    assert scene.openings(number((11, 6))) == 3  # (12, 6), (11, 7), and the boulder
-    assert scene.unknown(number((11, 6))) == 0
-    assert scene.unknown(number((13, 6))) == 1  # (14, 7)
-    assert scene.unknown(number((14, 6))) == 4  # (15, 5), (15, 6), (15, 7), (14, 7)
+    assert scene.openings[number((11, 6))] == 3  # (12, 6), (11, 7), and the boulder
+    assert scene.unknown[number((11, 6))] == 0
+    assert scene.unknown[number((13, 6))] == 1  # (14, 7)
+    assert scene.unknown[number((14, 6))] == 4  # (15, 5), (15, 6), (15, 7), (14, 7)
 
 
 def test_what_lies_off_the_map_is_not_unseen() -> None:
     scene = stand("@.", corner=(0, 0))
-    assert scene.unknown(number((0, 0))) == 2  # (0, 1) and (1, 1)
+    assert scene.unknown[number((0, 0))] == 2  # (0, 1) and (1, 1)
     corner = stand(".@", corner=(77, 20))
-    assert corner.unknown(number((78, 20))) == 2  # (77, 19) and (78, 19)
+    assert corner.unknown[number((78, 20))] == 2  # (77, 19) and (78, 19)
 
 
 def test_whims_hold_for_a_spell_and_then_change() -> None:
