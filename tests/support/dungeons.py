@@ -29,7 +29,7 @@ LEGEND: Legend = {
     "w": ("@", "peaceful watchman"),
     "e": ("e", "floating eye"),
     "F": ("F", "lichen"),
-    "s": ("r", "statue of a giant rat"),
+    "s": ("r", "a statue of a giant rat"),
     "I": ("I", "remembered, unseen, creature"),
 }
 """What a drawing's signs stand for: the map's character, and the name under "In view"."""

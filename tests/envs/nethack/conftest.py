@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from envs.base import Observation
 from envs.nethack.environment import NetHackEnvironment
 from envs.nethack.game import Game, exact
 from envs.nethack.native import NLE, nethack
@@ -86,7 +87,7 @@ class Debugged(NetHackEnvironment):
         native.seed = lambda **given: ours(**{**given, **self._seeds})
         return Game(native, self._keys)
 
-    def press(self, key: int) -> str:
+    def press(self, key: int) -> Observation:
         assert self._game is not None
         return self._taken_in(self._game.press(key))
 

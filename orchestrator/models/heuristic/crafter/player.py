@@ -19,7 +19,7 @@ COMMON = ("water", "tree", "stone", "cow")
 class CrafterPlayer:
     """Crafter as a `Game`."""
 
-    observation = re.compile(r"^(?:You are asleep\.\n)?You stand on [\s\S]*?^Inventory: .*$", re.M)
+    observation = re.compile(r"^(?:You are asleep\.\n)?You stand on (?:.*\n)*?Inventory: .*$", re.M)
     idle = "noop"
 
     def facts(

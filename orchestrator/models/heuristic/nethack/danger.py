@@ -5,8 +5,7 @@ from __future__ import annotations
 from orchestrator.models.heuristic.game import Decision
 from orchestrator.models.heuristic.nethack.answers import FOOD, HEALING
 from orchestrator.models.heuristic.nethack.scene import DEADLY, SESSILE, Scene, is_one_of
-from orchestrator.models.heuristic.nethack.terrain import CLOSED, DOOR, STEPS, number
-from orchestrator.models.heuristic.nethack.view import Place
+from orchestrator.models.heuristic.nethack.terrain import STEPS, number
 
 CROWD, CROWD_WITHIN = 2, 2
 """So many attackers, within so many moves, are better met in a narrow place."""
@@ -40,7 +39,7 @@ def fight(scene: Scene) -> Decision | None:
     for word, (dx, dy) in STEPS.items():
         place = x + dx, y + dy
         name = scene.level.hostile.get(place)
-        if name and not is_one_of(name, DEADLY + SESSILE) and _reaches(scene, place):
+        if name and not is_one_of(name, DEADLY + SESSILE):
             beside.append(("remembered" in name, word, name))
     if not beside:
         return None
@@ -72,14 +71,6 @@ def retreat(scene: Scene) -> Decision | None:
         if (x + dx, y + dy) not in scene.level.hostile:
             return Decision(path[0], "fall back")
     return None
-
-
-def _reaches(scene: Scene, place: Place) -> bool:
-    """Nobody strikes diagonally through a doorway."""
-    squares, here = scene.level.squares, scene.view.here
-    diagonal = place[0] != here[0] and place[1] != here[1]
-    doors = (DOOR, CLOSED)
-    return not (diagonal and squares[scene.here] in doors and squares[number(place)] in doors)
 
 
 def _carries(scene: Scene, names: tuple[str, ...]) -> bool:

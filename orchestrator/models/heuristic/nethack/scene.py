@@ -39,9 +39,12 @@ DEADLY = (
 SESSILE = ("mold", "acid blob", "spotted jelly", "shrieker", "violet fungus", "lichen")
 """Creatures that hurt who hits them, or do nothing: hit only where they bar the way."""
 _ROCKS = re.compile(re.escape(bytes([ROCK])))
+# What NetHack says of a move that does not happen, in its own words (hack.c).
 _REFUSED = (
-    "solid stone", "it's a wall", "can't move diagonally", "in the way", "in vain",
-    "you stop.", "perhaps that's why", "unable to move", "into a wall", "you cannot pass",
+    "solid stone", "it's a wall", "can't move diagonally", "cannot move diagonally", "in the way",
+    "in your way", "blocks the way", "blocks your path", "an obstacle there", "in vain", "you stop.",
+    "perhaps that's why", "unable to move", "into a wall", "you bump into", "you cannot pass",
+    "carrying too much to get through", "too large to fit through", "gone as far",
 )  # fmt: skip
 
 

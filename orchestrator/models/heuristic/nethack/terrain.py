@@ -68,7 +68,9 @@ def place_of(square: int) -> Place:
 
 @lru_cache(maxsize=512)
 def _kind(name: str) -> int:
-    if name.startswith(("peaceful ", "statue")):
+    if is_statue(name):
+        return FREE  # to be walked over, and drawn as what it is a statue of
+    if name.startswith("peaceful "):
         return BLOCKED
     if name.startswith("tame "):
         return PET
@@ -137,7 +139,12 @@ def _ones_for(kinds: tuple[int, ...]) -> bytes:
 
 def is_hostile(name: str) -> bool:
     """Whether a creature of that name is one to fight or flee from."""
-    return not name.startswith(("tame ", "peaceful ", "statue", "staircase"))
+    return not (name.startswith(("tame ", "peaceful ", "staircase")) or is_statue(name))
+
+
+def is_statue(name: str) -> bool:
+    """Whether what has this name is a statue of something, and no creature."""
+    return "statue of " in name
 
 
 def by_distance(places: Iterable[Place], here: Place) -> list[Place]:

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 Place = tuple[int, int]
 
-OBSERVATION = re.compile(r"^Message: [\s\S]*?^Inventory:(?: nothing|(?:\n\S - .*)+)$", re.M)
+OBSERVATION = re.compile(r"^Message: (?:.*\n)*?Inventory:(?: nothing|(?:\n\S - .*)+)$", re.M)
 """An observation inside a prompt."""
 
 _HERE = re.compile(r"^You (?:\(.*\) )?are at \((\d+), (\d+)\) on level (-?\d+) of (.+)\.$", re.M)
