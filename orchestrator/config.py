@@ -206,8 +206,8 @@ root_seed = {root_seed}      # all seed banks follow from it
 sandbox = "auto"             # where a scaffold's code runs: docker if it is set up, else process
 # workers = 2                # episodes played at once; default: one per processor
 
-# Models by role. "heuristic" plays from the prompt alone: no key, no GPU. "local" is a small language
-# model on this machine, with an extra to install. For any other:
+# Models by role. "heuristic" plays from the prompt alone: no key, no GPU. "local" is a small
+# language model on this machine, with an extra to install. For any other:
 #   provider = "openai"                          any OpenAI-compatible server
 #   model = "Qwen2.5-32B-Instruct"
 #   base_url = "http://127.0.0.1:8000/v1"

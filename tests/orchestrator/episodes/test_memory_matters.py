@@ -51,18 +51,18 @@ def test_play_gets_worse_when_every_memory_result_is_blank(
         assert without.outcome in ("died", "step_limit")
         gains.append(round(22 * (with_memory.progression - without.progression)))
     assert sum(gains) / len(gains) >= 2, gains
-    assert _sign_test(gains) <= 0.05, gains
+    assert sign_test(gains) <= 0.05, gains
 
 
-def _sign_test(gains: list[int]) -> float:
+def sign_test(gains: list[int]) -> float:
     """Chance of as many better seeds, if better and worse were equally likely; ties say nothing."""
     better, changed = sum(gain > 0 for gain in gains), sum(gain != 0 for gain in gains)
     return sum(comb(changed, k) for k in range(better, changed + 1)) / 2**changed
 
 
-def test_the_sign_test_is_the_binomial_one() -> None:
-    assert _sign_test([1] * 10 + [-1, 0]) == 12 / 2048
-    assert _sign_test([1, -1]) == 0.75
+def test_thesign_test_is_the_binomial_one() -> None:
+    assert sign_test([1] * 10 + [-1, 0]) == 12 / 2048
+    assert sign_test([1, -1]) == 0.75
 
 
 def test_blank_memory_shows_nothing_and_keeps_everything(crafter: CrafterStage) -> None:

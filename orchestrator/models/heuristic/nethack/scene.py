@@ -42,9 +42,10 @@ _ROCKS = re.compile(re.escape(bytes([ROCK])))
 # What NetHack says of a move that does not happen, in its own words (hack.c).
 _REFUSED = (
     "solid stone", "it's a wall", "can't move diagonally", "cannot move diagonally", "in the way",
-    "in your way", "blocks the way", "blocks your path", "an obstacle there", "in vain", "you stop.",
-    "perhaps that's why", "unable to move", "into a wall", "you bump into", "you cannot pass",
-    "carrying too much to get through", "too large to fit through", "gone as far",
+    "in your way", "blocks the way", "blocks your path", "an obstacle there", "in vain",
+    "you stop.", "perhaps that's why", "unable to move", "into a wall", "you bump into",
+    "you cannot pass", "carrying too much to get through", "too large to fit through",
+    "gone as far",
 )  # fmt: skip
 
 
