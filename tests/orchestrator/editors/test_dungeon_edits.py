@@ -47,13 +47,35 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DungeonStage]:
 
 
 def test_games_do_not_share_edits_that_would_not_fit() -> None:
-    crafter = {edit.name for edit in read_catalogue(EDITS, "crafter")}
+    crafter = read_catalogue(EDITS, "crafter")
+    minihack = {
+        "circles",
+        "dead_ends",
+        "keyed_map",
+        "longer_tail",
+        "only_new",
+        "pruning",
+        "visited",
+    }
+    assert {edit.name for edit in CATALOGUES["minihack"]} == minihack
+    assert {edit.name for edit in CATALOGUES["nethack"]} == minihack | {
+        "deeds",
+        "searched",
+        "stairs",
+    }
+    # four names stand in both folders; these edits are told apart by what they bring
+    own = {"checklist", "compaction", "explored", "look_first", "position", "progress_file"}
+    own |= {"search_done", "search_limit", "status_file"}
+    both = {"circles", "keyed_map", "longer_tail", "only_new"}
+    assert {edit.name for edit in crafter} == own | both
+    for edit in crafter:
+        assert not set(edit.text.environments) & set(FAMILIES)
+        assert "where.py" not in edit.modules
     for family in FAMILIES:
-        names = {edit.name for edit in CATALOGUES[family]}
-        assert {"visited", "keyed_map", "dead_ends", "circles", "pruning"} <= names
-        assert all(family in edit.text.environments for edit in CATALOGUES[family])
-    assert "stairs" in {edit.name for edit in CATALOGUES["nethack"]}
-    assert not {"visited", "dead_ends", "stairs", "searched"} & crafter
+        for edit in CATALOGUES[family]:
+            assert family in edit.text.environments
+            assert "crafter" not in edit.text.environments
+            assert "position.py" not in edit.modules
 
 
 @pytest.mark.parametrize(("family", "name"), EVERY)
