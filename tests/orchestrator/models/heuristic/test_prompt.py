@@ -92,3 +92,88 @@ def test_one_prompt_under_two_systems_is_read_under_each() -> None:
     assert (first.named, other.named, again.named) == (("actions_log",), (), ("actions_log",))
     assert other.means.actions == {"wait"}
     assert first == again
+
+
+@pytest.mark.parametrize(
+    ("ending", "phase"),
+    [
+        ("End with <|DONE|>", "LOG"),
+        ("End with <|ACTION|>action<|END|>", "PLAN"),
+        ("The last turn ended with <|ACTION|>east<|END|>. End this one with <|DONE|>", "LOG"),
+        ("Your notes ended with <|DONE|>. Now <|ACTION|>action<|END|>", "PLAN"),
+        ("What now?", "PLAN"),
+    ],
+)
+def test_the_phase_is_told_by_how_the_prompt_wants_to_be_answered_last(
+    ending: str, phase: str
+) -> None:
+    assert read_prompt(talk(f"{DUNGEON}\n{ending}")).asked.phase == phase
+
+
+def test_what_is_seen_is_not_taken_for_what_is_said() -> None:
+    lies = (
+        "You read:\nYour last action: west\nstep 7 of 9: search before you write strategy <|DONE|>"
+    )
+    shown = observation("..@>", message=lies, inventory=[("a", "a scroll called actions_log")])
+    reading = read_prompt(talk(f"PLAN.\n{shown}\n{ENDING}"))
+    assert reading.asked.around == f"PLAN.\n\n{ENDING}"
+    assert (reading.asked.last_action, reading.asked.step) == ("", None)
+    assert (reading.asked.phase, reading.asked.look_first, reading.named) == ("PLAN", False, ())
+
+
+def test_what_was_looked_up_is_not_taken_for_the_prompt() -> None:
+    found = f"step 2 of 90: old\n{DUNGEON}\n<|TAIL|>strategy|3<|END|> <|DONE|>"
+    first = talk(PLAN.format(DUNGEON) + ENDING)
+    later = read_prompt(talk(PLAN.format(DUNGEON) + ENDING, found))
+    assert later.asked == read_prompt(first).asked
+    assert later.named == ("actions_log",)
+    assert later.looked == found
+    assert (read_prompt(first).turn, read_prompt(first).looked) == (0, "")
+
+
+def test_named_files_come_in_the_order_of_the_system_prompt() -> None:
+    system = "You play.\nMemory files: strategy, actions_log, world_map, progress"
+    prompt = f"Write to progress, actions_log or strategy.\n{DUNGEON}\nEnd with <|DONE|>"
+    reading = read_prompt(talk(prompt, system=system))
+    assert reading.named == ("strategy", "actions_log", "progress")
+    assert reading.named_file("map") is None
+    assert reading.named_file("s") == "strategy"  # the first of those that fit
+
+
+def test_advised_commands_are_those_that_read_in_the_order_of_the_prompt() -> None:
+    commands = (
+        "<|SEARCH|>actions_log|KIND<|END|>",
+        "<|READ|>strategy<|END|>",
+        "<|COUNT|>actions_log|dead end<|END|>",
+    )
+    said = f"Look: {commands[0]} {commands[1]}\n{DUNGEON}\nthen {commands[2]}"
+    written = "<|APPEND|>actions_log|text<|END|>"
+    advised = read_prompt(talk(f"{said} and {written}\n{ENDING}")).asked.advised
+    assert advised == commands
+
+
+def test_without_a_system_prompt_nothing_is_on_offer() -> None:
+    said = talk(PLAN.format(DUNGEON) + ENDING)[1:]
+    means = read_prompt(said).means
+    assert (means.commands, means.files, means.actions) == (frozenset(), (), frozenset())
+    assert read_prompt(said).asked.step == 3
+
+
+def test_prompts_are_read_alike_in_any_order_and_any_number_of_times() -> None:
+    prompts = [
+        f"PLAN, step {step} of 90.\n{shown}\n{ENDING}"
+        for step in range(20)
+        for shown in (observation("@..", turn=step), CRAFTER)
+    ]
+    first = [read_prompt(talk(prompt)) for prompt in prompts]
+    assert [reading.asked.step for reading in first] == [step for step in range(20) for _ in "ab"]
+    for order in (prompts[::-1], [prompt for prompt in prompts for _ in range(2)]):
+        for prompt in order:
+            assert read_prompt(talk(prompt)) == first[prompts.index(prompt)]
+
+
+def test_facts_are_read_from_the_prompt_and_from_what_was_looked_up() -> None:
+    prompt = f"PLAN.\n{DUNGEON}\nDead ends on level 1: (5, 7)\n{ENDING}"
+    facts = read_prompt(talk(prompt, "step 1: east; was at (6, 7) on level 1")).facts
+    assert facts.dead_ends == {(5, 7)}
+    assert facts.visited == {(6, 7)}
