@@ -45,7 +45,11 @@ class NightConfig(Table):
         wait_hours: Hours that a night waits for machinery that does not answer, such as Docker's
             daemon.
         smoke_steps: Steps of the episode that a candidate has to survive before the gate.
-        editor: Who proposes revisions.
+        editor: Who proposes revisions: ``rules``, or ``meta``, the language model of the role
+            ``meta``.
+        editor_turns: Answers of that model for one candidate at most.
+        editor_characters: Characters of its conversation that are kept; what tools returned
+            earliest is taken out first.
     """
 
     steps: dict[Family, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
@@ -53,7 +57,9 @@ class NightConfig(Table):
     patience: int = Field(default=6, ge=1)
     smoke_steps: int = Field(default=60, ge=2)
     wait_hours: float = Field(default=2.0, ge=0)
-    editor: Literal["rules"] = "rules"
+    editor: Literal["rules", "meta"] = "rules"
+    editor_turns: int = Field(default=80, ge=2)
+    editor_characters: int = Field(default=400_000, ge=20_000)
 
     @field_validator("steps", mode="before")
     @classmethod
@@ -196,6 +202,11 @@ def read_config(path: Path) -> Config:
         raise ConfigError(
             f"{path}: no model for the role 'action'.", mend="Add a table [models.action]."
         )
+    if config.night.editor == "meta" and "meta" not in config.models:
+        raise ConfigError(
+            f"{path}: the editor is 'meta', and no model has the role 'meta'.",
+            mend="Add a table [models.meta], or set editor = \"rules\" under [night].",
+        )
     return config
 
 
@@ -219,7 +230,7 @@ provider = "heuristic"
 
 [night]
 candidates = 6
-editor = "rules"
+editor = "rules"             # or "meta": a language model, with a table [models.meta]
 
 [night.steps]                # per episode, by family; left out: the environment's own default
 crafter = 600                # its own default is 2000

@@ -26,8 +26,8 @@ from orchestrator.errors import SlowwaveError
 from orchestrator.models.config import ModelConfig
 from orchestrator.models.errors import MissingKey, ModelFailure
 from orchestrator.models.local.weights import SMOLLM2, find, precision
-from orchestrator.models.openai_client import is_loopback
-from orchestrator.models.openai_errors import ErrorTranslator
+from orchestrator.models.sdk_client import is_loopback
+from orchestrator.models.sdk_errors import ErrorTranslator
 from orchestrator.sandbox import make_sandbox
 from orchestrator.sandbox.base import SandboxLimits, cannot
 from orchestrator.sandbox.choice import choose
@@ -331,7 +331,7 @@ def _translated(
     model: ModelConfig, key: SecretStr | None, error: Exception
 ) -> SlowwaveError | None:
     patient = model.model_copy(update={"timeout_s": ANSWER_S})
-    return ErrorTranslator(patient, key).translate(error)
+    return ErrorTranslator(patient, key, openai).translate(error)
 
 
 def _attempt(name: str, look: Callable[[], str]) -> Check:

@@ -37,6 +37,7 @@ from orchestrator.gate.reach import check_reach
 from orchestrator.gate.trial import judge, verdict_of
 from orchestrator.models.errors import BudgetExhausted
 from orchestrator.models.ledger import SpendLedger
+from orchestrator.night_bench import NightBench
 from orchestrator.night_record import NightRecord, ReportScores, Round, save_record
 from orchestrator.outage import check_outage, is_away, wait_until_back
 from orchestrator.sandbox import make_sandbox
@@ -44,7 +45,7 @@ from orchestrator.sandbox.base import Sandbox, cannot
 from orchestrator.sandbox.choice import refuse_unsandboxed
 from orchestrator.scaffolds.revision import READ_EDITORS, Revision
 from orchestrator.scaffolds.store import ScaffoldStore
-from orchestrator.screening import refusal_of, usurpation
+from orchestrator.screening import usurpation
 from orchestrator.tracking import Tracker
 from orchestrator.verdicts import commit_verdict, make_rule
 from orchestrator.workspace import Workspace
@@ -155,20 +156,45 @@ class Night:
         self.listener.say(f"Candidate {number}: reading how {champion.name} plays")
         episodes = self._play_revision(champion, self._banks.seeds("propose", self._sizes.propose))
         check_outage(episodes)
-        draft = self.editor.propose(self._brief(champion, episodes))
-        return None if draft is None else self._commit(number, champion, draft)
+        brief = self._brief(number, champion, episodes)
+        draft = self.editor.propose(brief, self._bench(champion))
+        if draft is None:
+            return None
+        candidate = self._commit(number, champion, draft)
+        self.editor.settle(brief)
+        return candidate
 
-    def _brief(self, champion: Revision, episodes: Played) -> Brief:
+    def _bench(self, champion: Revision) -> NightBench:
+        return NightBench(
+            store=self._store,
+            lineage=self.record.lineage,
+            champion=champion,
+            editor=self.editor.name,
+            planner=self._planner.shorter(self.config.night.smoke_steps),
+            seeds=self._banks.seeds("propose", 1),
+            play=self._played,
+            revisions=self._revisions,
+            artifacts=self.workspace.artifacts,
+            override_ceiling=self.config.ceilings.override_rate,
+        )
+
+    def _brief(self, number: int, champion: Revision, episodes: Played) -> Brief:
         lineage = self._store.history(self.record.lineage)
         reverted = {one.trailer("Reverts") for one in lineage}
         everything = self._store.history(self.record.lineage, include_candidates=True)
         return Brief(
             night=self.record.id,
+            number=number,
             environment=family(self.record.environment),
             files=self._store.read_files(champion),
             episodes=[one for one in episodes if isinstance(one, EpisodeResult)],
             history=[one.editor_view() for one in everything if one.candidate],
             lineage=[one.subject for one in reversed(lineage) if one.commit not in reverted],
+            others={
+                name: [one.editor_view() for one in self._store.history(name) if one.candidate]
+                for name in self._store.lineages()
+                if name != self.record.lineage
+            },
         )
 
     def _commit(self, number: int, champion: Revision, draft: Draft) -> Revision:
@@ -209,27 +235,9 @@ class Night:
 
     def _refusal(self, candidate: Revision, champion: Revision) -> str:
         """Why the candidate does not get to the gate; empty if it does."""
-        known = self._store.judged(self.record.lineage, candidate.tree)
-        decided = known is not None and known.verdict and known.verdict.word != "indecisive"
-        if known is not None and decided and known.candidate != candidate.candidate:
-            return f"It is the same, byte for byte, as {known.name}, which has been judged."
-        smoke = self._planner.shorter(self.config.night.smoke_steps)
-        folder = self._store.export(candidate.tree, self._revisions)
-        seed = self._banks.seeds("propose", 1)
-
-        def play_smoke(revision: Revision) -> EpisodeResult | MissingEpisode:
-            author = self._store.author(revision.tree)
-            place = self._store.export(revision.tree, self._revisions)
-            jobs = smoke.jobs(place, revision.tree, seed, author=author)
-            return self._played(jobs, f"smoke {revision.name}")[0]
-
-        return refusal_of(
-            folder,
-            lambda: play_smoke(candidate),
-            self.workspace.artifacts,
-            self.config.ceilings.override_rate,
-            play_champion=lambda: play_smoke(champion),
-        )
+        author, name = self._store.author(candidate.tree), candidate.candidate or ""
+        bench = self._bench(champion)
+        return bench.trial(candidate.tree, name, author, candidate.name).refusal
 
     def _gate(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
         needed: dict[str, EpisodeResult] = {}

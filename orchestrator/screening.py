@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from agents.grammar import BUILT_IN, LOG, PLAN
+from orchestrator.editors.base import Trial
 from orchestrator.episodes.planner import manifest_faults
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.trajectory import Trajectory
@@ -13,16 +15,19 @@ from orchestrator.scaffolds.check import check_folder
 
 PlaySmoke = Callable[[], EpisodeResult | MissingEpisode]
 
+PHASES = (LOG, PLAN)
+MEMORY_COMMANDS = tuple(one.name for one in BUILT_IN if not one.ends)
 
-def refusal_of(
+
+def try_out(
     folder: Path,
     play_smoke: PlaySmoke,
     artifacts: Path,
     override_ceiling: float,
     *,
     play_champion: PlaySmoke,
-) -> str:
-    """Why a candidate is refused; empty if it may go to the gate.
+) -> Trial:
+    """Whether a candidate is refused, by the static checks and a short episode.
 
     Args:
         folder: The candidate's files.
@@ -36,15 +41,19 @@ def refusal_of(
     """
     faults = check_folder(folder, validate_manifest=manifest_faults)
     if faults:
-        return str(faults[0])
+        return Trial(str(faults[0]), None)
     result = play_smoke()
     if isinstance(result, MissingEpisode):
         # A candidate that loses its own episodes would otherwise stop every night that meets it.
         check_outage([result, play_champion()], share=1.0)
-        return f"The smoke episode was lost, and the champion's was not: {result.message}"
+        return Trial(
+            f"The smoke episode was lost, and the champion's was not: {result.message}", None
+        )
     if result.outcome.startswith("scaffold_"):
-        return f"The smoke episode failed: {result.details.get('fault', result.outcome)}"
-    return usurpation(artifacts, [result], override_ceiling)
+        fault = result.details.get("fault", result.outcome)
+        return Trial(f"The smoke episode failed: {fault}", result)
+    refusal = usurpation(artifacts, [result], override_ceiling)
+    return Trial(refusal or _unlisted(artifacts / result.trajectory), result)
 
 
 def usurpation(artifacts: Path, played: Sequence[EpisodeResult], override_ceiling: float) -> str:
@@ -79,3 +88,23 @@ def _model_used_memory(path: Path) -> bool:
     return any(
         command["ok"] for step in steps for turn in step["turns"] for command in turn["commands"]
     )
+
+
+def _unlisted(path: Path) -> str:
+    """Whether the prompts keep memory commands from the model by not telling it of them."""
+    log = Trajectory(path)
+    shown: dict[str, str] = {}
+    for step in log.steps():
+        for turn in log.turns(step):
+            told = "\n".join(message["content"] for message in turn.messages)
+            shown.setdefault(turn.phase, told)
+        if len(shown) == len(PHASES):
+            break
+    for phase, told in shown.items():
+        missing = [name for name in MEMORY_COMMANDS if f"<|{name}|>" not in told]
+        if missing:
+            return (
+                f"The prompts of {phase} do not list {', '.join(missing)}: print every command's"
+                " form and help, as the seed scaffolds do."
+            )
+    return ""

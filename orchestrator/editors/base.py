@@ -16,28 +16,59 @@ class Brief:
 
     Attributes:
         night: Id of the night.
+        number: The candidate's number in the night, from 1.
         environment: Environment family, e.g. ``crafter``.
         files: The champion's files by path.
         episodes: The champion's episodes on the propose bank.
         history: What was tried before on this lineage, newest first, with the bare word of each
             verdict.
         lineage: The edits in force in the champion, oldest first, by subject.
+        others: What other lineages accepted, by lineage, newest first.
     """
 
     night: str
+    number: int
     environment: str
     files: Mapping[str, bytes]
     episodes: Sequence[EpisodeResult]
     history: Sequence[EditorView]
     lineage: Sequence[str]
+    others: Mapping[str, Sequence[EditorView]]
+
+
+Changes = Mapping[str, bytes | None]
+"""Changed files by path; ``None`` deletes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A candidate before it is committed: the changed files (``None`` deletes) and the reasons."""
 
-    changes: Mapping[str, bytes | None]
+    changes: Changes
     proposal: Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A short episode with a draft.
+
+    Attributes:
+        refusal: Why the draft would be refused; empty if it may go to the gate.
+        episode: How the episode went; ``None`` if none was played.
+    """
+
+    refusal: str
+    episode: EpisodeResult | None
+
+
+class Bench(Protocol):
+    """What is done for an editor while it works, on the champion that it revises."""
+
+    def try_it(self, changes: Changes) -> Trial:
+        """Check a draft, and play a short episode with it, before anything expensive."""
+
+    def diff(self, name: str) -> str:
+        """What a revision of the history changed, as a unified difference."""
 
 
 class ScaffoldEditor(Protocol):
@@ -45,5 +76,8 @@ class ScaffoldEditor(Protocol):
 
     name: str
 
-    def propose(self, brief: Brief) -> Draft | None:
+    def propose(self, brief: Brief, bench: Bench) -> Draft | None:
         """The next candidate; ``None`` when the editor has nothing left to try."""
+
+    def settle(self, brief: Brief) -> None:
+        """The candidate of this brief is committed: what was kept in case of a crash may go."""

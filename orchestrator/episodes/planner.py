@@ -134,8 +134,7 @@ class EpisodePlanner:
             replicate: Number of this independent run.
         """
         budgets = self._budgets(scaffold)
-        ceilings, budget = self.config.ceilings, self.config.budget
-        limits = Limits(money_usd=budget.money_usd, tokens=budget.tokens, hours=budget.hours)
+        ceilings, limits = self.config.ceilings, spending_limits(self.config)
         sandbox_limits = SandboxLimits(
             memory_bytes=ceilings.memory_mb << 20,
             step_seconds=ceilings.step_seconds,
@@ -200,6 +199,12 @@ def check_scaffold_folder(folder: Path, name: str | None = None) -> None:
     """
     faults = check_folder(folder, validate_manifest=manifest_faults)
     raise_for_faults(faults, name or str(folder))
+
+
+def spending_limits(config: Config) -> Limits:
+    """What a night may spend, for its ledger."""
+    budget = config.budget
+    return Limits(money_usd=budget.money_usd, tokens=budget.tokens, hours=budget.hours)
 
 
 def manifest_faults(text: str) -> list[Fault]:

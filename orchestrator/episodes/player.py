@@ -125,6 +125,7 @@ class _Episode:
         self._counter = MetricsCounter(cast.environment.idle_actions)
         self._steps = 0
         self._observation = Observation("")
+        self._progression = self._told = 0.0
         self._outcome = ""
         self._fault = ""
 
@@ -182,7 +183,8 @@ class _Episode:
         step = self._turns.step if self._turns else None
         if step is None or step.number < self._steps or not step.turns:
             return None
-        return {"step": step.number, "turns": step.turns, "events": step.events}
+        begun = {"step": step.number, "turns": step.turns, "events": step.events}
+        return begun | {"writes": step.writes} if step.writes else begun
 
     def _open(self) -> TurnServer:
         """Exchange `Start` and `Ready`."""
@@ -238,6 +240,7 @@ class _Episode:
             step = environment.step(action)
             self._steps += 1
             self._observation = step.observation
+            self._progression = environment.progression
             if step.done:
                 self._outcome = step.outcome or "done"
             elif self._steps == self._spec.steps:
@@ -292,8 +295,10 @@ class _Episode:
         }
         if wanted != action:
             record["wanted"] = self._trajectory.text(wanted[:WORDS_KEPT])
-        if step.hooks:
-            record["hooks"] = step.hooks
+        if step.writes:
+            record["writes"] = step.writes
+        if self._progression > self._told:
+            record["progression"] = self._told = self._progression
         self._counter.add(record, self._observation.compared)
         self._trajectory.step(record)
 

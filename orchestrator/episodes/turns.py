@@ -42,7 +42,7 @@ RESULT_LIMIT = 20_000
 
 HOOK_CHARACTERS_PER_STEP = 2_000_000
 HOOK_CHARACTERS_PER_EPISODE = 100_000_000
-"""Characters that hooks may write: each stands in the trajectory, whatever memory keeps of it."""
+"""Characters that code may write: each stands in the trajectory, whatever memory keeps of it."""
 
 FAILED = "FAILED"
 """How a turn is recorded in which one of the scaffold's own commands broke."""
@@ -64,7 +64,7 @@ class StepState:
     action_turns: int = 0
     action: str = ""
     turns: list[dict[str, Any]] = field(default_factory=list)
-    hooks: list[dict[str, Any]] = field(default_factory=list)
+    writes: list[dict[str, Any]] = field(default_factory=list)
     hook_characters: int = 0
     events: list[str] = field(default_factory=list)
 
@@ -161,11 +161,12 @@ class TurnServer:
         elif operation not in HOOK_READS:
             raise MemoryRefusal(f"Memory has no operation {operation[:40]}.")
         result = self._memory.run(operation, request.arguments)
-        if self._novelty is not None:
-            if result.novel is not None:
-                self._novelty.append(result.novel)
-        elif operation in HOOK_WRITES:
-            self._record_hook(request)
+        if self._novelty is not None and result.novel is not None:
+            self._novelty.append(result.novel)
+        if operation in HOOK_WRITES:
+            self._count_characters(request)
+            by = "hook" if self._novelty is None else "command"
+            self._record_write(by, operation, request.arguments)
         return result.text
 
     # --- the model ----------------------------------------------------------------------------
@@ -308,6 +309,8 @@ class TurnServer:
             if item.name in BUILT_IN_BY_NAME:
                 result = self._memory.run(item.name, item.arguments)
                 text, matches, novel = result.text, result.matches, result.novel
+                if spec.writes:
+                    self._record_write("model", item.name, item.arguments)
             else:
                 text, novel, ok = self._run_own(item, spec)
         except MemoryRefusal as refusal:
@@ -334,7 +337,7 @@ class TurnServer:
 
     # --- recording --------------------------------------------------------------------------
 
-    def _record_hook(self, request: MemoryRequest) -> None:
+    def _count_characters(self, request: MemoryRequest) -> None:
         size = sum(map(len, request.arguments))
         self.step.hook_characters += size
         self._hook_characters += size
@@ -348,8 +351,12 @@ class TurnServer:
                     f"The hooks wrote over {limit} characters to memory in {where}.",
                     mend="Have them write less or more seldom.",
                 )
-        numbers = [self._trajectory.text(argument) for argument in request.arguments]
-        self.step.hooks.append({"operation": request.operation, "arguments": numbers})
+
+    def _record_write(self, by: str, operation: str, arguments: Sequence[str]) -> None:
+        """Put down what was written, in order, so that memory can be had as it was at any step."""
+        file, *texts = arguments
+        numbers = [self._trajectory.text(text) for text in texts]
+        self.step.writes.append({"by": by, "operation": operation, "file": file, "texts": numbers})
 
     def _record(
         self,

@@ -6,9 +6,14 @@ single try (`RemoteModelClient`) leaves retrying, paying and remembering to the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, TypedDict, runtime_checkable
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypedDict, runtime_checkable
+
+Block = dict[str, Any]
+"""A part of a message in the form of the Messages API: ``text``, ``tool_use``, ``tool_result``, or
+what a vendor wants back as it was."""
 
 
 class Message(TypedDict):
@@ -16,6 +21,49 @@ class Message(TypedDict):
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+class ToolMessage(TypedDict):
+    """One line of a conversation with tools."""
+
+    role: Literal["user", "assistant"]
+    content: str | list[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool that a model may call.
+
+    Args:
+        name: Its name.
+        description: What it does and when to use it, for the model.
+        schema: JSON Schema of its arguments, an object.
+    """
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is put to a model with tools.
+
+    Args:
+        system: Its standing orders.
+        messages: The conversation so far, which ends with a message of the user's.
+        tools: What it may call.
+    """
+
+    system: str
+    messages: Sequence[ToolMessage]
+    tools: Sequence[ToolSpec] = ()
+
+    def as_json(self) -> str:
+        """The whole question as text: what makes it the same, and how long it is."""
+        tools = [[tool.name, tool.description, tool.schema] for tool in self.tools]
+        parts = [self.system, tools, *([m["role"], m["content"]] for m in self.messages)]
+        return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +74,14 @@ class Usage:
         input_tokens: Prompt tokens, those found in a cache included.
         output_tokens: Tokens that the model wrote, hidden reasoning included.
         cached_tokens: The part of the prompt tokens that came from the server's cache.
+        cache_written_tokens: The part that the server put into its cache.
         estimated: True if the server did not say and the numbers are an upper bound.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    cache_written_tokens: int = 0
     estimated: bool = False
 
     @property
@@ -47,14 +97,17 @@ class Completion:
     Args:
         text: What the model wrote.
         usage: What it took.
-        finish_reason: ``stop``, or ``length`` if `max_tokens` cut it.
+        finish_reason: ``stop``, ``tools`` if it waits for the results of tools, or ``length`` if
+            `max_tokens` cut it.
         model: The name by which the server calls the model that answered.
+        blocks: The answer's parts, where tools were offered; they go back as they are.
     """
 
     text: str
     usage: Usage
     finish_reason: str
     model: str
+    blocks: tuple[Block, ...] = field(default=())
 
 
 class ModelClient(Protocol):
@@ -84,6 +137,21 @@ class RemoteModelClient(ModelClient, Protocol):
     def attempt(self, messages: Sequence[Message], *, seconds: float) -> Completion:
         """Ask once, without a retry, and end within `seconds` whatever the server does."""
         ...
+
+
+@runtime_checkable
+class ToolModelClient(Protocol):
+    """A client whose model can call tools."""
+
+    def converse(self, question: Question, *, seconds: float) -> Completion:
+        """Ask once, without a retry; the answer's blocks may hold calls of tools."""
+        ...
+
+
+def question_ceiling(question: Question) -> int:
+    """An upper bound of a question's tokens, as `prompt_ceiling`; a vendor adds a few for tools."""
+    size = len(question.as_json().encode("utf-8", "surrogatepass"))
+    return size + 16 * len(question.messages) + 64 * len(question.tools) + 512
 
 
 def prompt_ceiling(messages: Sequence[Message]) -> int:

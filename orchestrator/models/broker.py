@@ -21,8 +21,11 @@ from orchestrator.models.base import (
     Completion,
     Message,
     ModelClient,
+    Question,
     RemoteModelClient,
+    ToolModelClient,
     prompt_ceiling,
+    question_ceiling,
 )
 from orchestrator.models.clients import ClientFactory, make_client
 from orchestrator.models.config import ModelConfig, Role
@@ -32,6 +35,9 @@ from orchestrator.models.ledger import Limits, SpendLedger
 from orchestrator.models.route import RoleMetrics, Route
 
 __all__ = ["Broker", "RoleMetrics"]
+
+_Ask = Sequence[Message] | Question
+"""What a model is asked: a conversation, with tools or without."""
 
 _Keep = Callable[[Completion, str, Decimal, float], None]
 """Keeps an answer: the completion, its ledger key, its cost, its seconds."""
@@ -111,14 +117,7 @@ class Broker:
             RequestRejected: The server calls the request wrong.
             UsageError: The role has no model.
         """
-        route = self._routes.get(role)
-        if route is None:
-            raise UsageError(
-                f"No model is configured for the role {role!r}.",
-                mend=f"Add one to slowwave.toml, under [models.{role}].",
-            )
-        ordinal = self._ordinal
-        self._ordinal = ordinal + 1
+        route, ordinal = self._next_call(role)
         if not route.direct:
             return self._kept_or_asked(route, ordinal, messages)
         if self._started_at is not None:
@@ -131,6 +130,28 @@ class Broker:
             raise
         route.metrics.add(completion.usage, self._clock() - began)
         return completion
+
+    def converse(self, role: Role, question: Question) -> Completion:
+        """Have the model of a role go on with a conversation in which it may call tools.
+
+        Args:
+            role: Whose model.
+            question: The conversation and the tools.
+
+        Returns:
+            The answer; its blocks hold the calls.
+
+        Raises:
+            ModelFailure: No answer after all retries. The rest as `complete`.
+            UsageError: The role has no model, or one that cannot call tools.
+        """
+        route, ordinal = self._next_call(role)
+        if not isinstance(route.client, ToolModelClient):
+            raise UsageError(
+                f"The provider {route.config.provider!r} of the role {role!r} cannot call tools.",
+                mend=f"Use 'anthropic' or 'openai' in slowwave.toml, under [models.{role}].",
+            )
+        return self._kept_or_asked(route, ordinal, question)
 
     def fingerprints(self) -> dict[Role, str]:
         """What decides each role's answers, for the episode's key."""
@@ -211,11 +232,22 @@ class Broker:
             direct=not (metered or journalled or isinstance(client, RemoteModelClient)),
         )
 
-    def _kept_or_asked(self, route: Route, ordinal: int, messages: Sequence[Message]) -> Completion:
+    def _next_call(self, role: Role) -> tuple[Route, int]:
+        route = self._routes.get(role)
+        if route is None:
+            raise UsageError(
+                f"No model is configured for the role {role!r}.",
+                mend=f"Add one to slowwave.toml, under [models.{role}].",
+            )
+        ordinal = self._ordinal
+        self._ordinal = ordinal + 1
+        return route, ordinal
+
+    def _kept_or_asked(self, route: Route, ordinal: int, ask: _Ask) -> Completion:
         journal = self._journal if route.journalled else None
         if journal is None:
-            return self._ask(route, messages, None)
-        request = request_hash(route.role, route.fingerprint, messages)
+            return self._ask(route, ask, None)
+        request = request_hash(route.role, route.fingerprint, ask)
         kept = journal.replay(ordinal, request)
         if kept is not None:
             route.metrics.add(kept.completion.usage, kept.seconds)
@@ -226,9 +258,9 @@ class Broker:
         def keep(completion: Completion, reservation: str, cost: Decimal, seconds: float) -> None:
             journal.append(Entry(ordinal, request, reservation, cost, seconds, completion))
 
-        return self._ask(route, messages, keep)
+        return self._ask(route, ask, keep)
 
-    def _ask(self, route: Route, messages: Sequence[Message], keep: _Keep | None) -> Completion:
+    def _ask(self, route: Route, ask: _Ask, keep: _Keep | None) -> Completion:
         """Ask until there is an answer, and count how that went."""
         began = self._clock()
         tries = 0
@@ -236,7 +268,7 @@ class Broker:
         def attempt(seconds: float) -> Completion:
             nonlocal tries
             tries += 1
-            return self._try(route, messages, seconds, began, keep)
+            return self._try(route, ask, seconds, began, keep)
 
         config = route.config
         policy = retry.RetryPolicy(config.max_retries, config.deadline_s, self._sleep, self._clock)
@@ -253,7 +285,7 @@ class Broker:
     def _try(
         self,
         route: Route,
-        messages: Sequence[Message],
+        ask: _Ask,
         seconds: float,
         began: float,
         keep: _Keep | None,
@@ -261,13 +293,9 @@ class Broker:
         """Reserve, ask once, keep the answer, settle."""
         if self._started_at is not None:
             self._check_hours()
-        key = self._reserve(route, messages)
+        key = self._reserve(route, ask)
         try:
-            client = route.client
-            if isinstance(client, RemoteModelClient):
-                completion = client.attempt(messages, seconds=seconds)
-            else:
-                completion = client.complete(messages)
+            completion = _put(route.client, ask, seconds)
         except BaseException as error:
             self._settle_failure(route, key, error)
             raise
@@ -281,11 +309,12 @@ class Broker:
             self._settle(route, key, cost, completion.usage.total)
         return completion
 
-    def _reserve(self, route: Route, messages: Sequence[Message]) -> str:
+    def _reserve(self, route: Route, ask: _Ask) -> str:
         """Keep room for one try; returns its ledger key, empty for a route that is not metered."""
         if self._ledger is None or not route.metered:
             return ""
-        prompt, answer = prompt_ceiling(messages), route.config.max_tokens
+        prompt = question_ceiling(ask) if isinstance(ask, Question) else prompt_ceiling(ask)
+        answer = route.config.max_tokens
         key = self._key()
         self._ledger.reserve(
             self._night,
@@ -340,3 +369,13 @@ class Broker:
     def _close_clients(self) -> None:
         for client in self._clients.values():
             client.close()
+
+
+def _put(client: ModelClient, ask: _Ask, seconds: float) -> Completion:
+    """Ask once."""
+    if isinstance(ask, Question):
+        assert isinstance(client, ToolModelClient)
+        return client.converse(ask, seconds=seconds)
+    if isinstance(client, RemoteModelClient):
+        return client.attempt(ask, seconds=seconds)
+    return client.complete(ask)

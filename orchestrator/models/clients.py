@@ -36,10 +36,16 @@ def make_client(config: ModelConfig, registry: Mapping[str, ClientFactory]) -> M
 
 
 def _openai(config: ModelConfig) -> ModelClient:
-    # The SDK takes a second to import, which nights on the heuristic should not pay.
+    # An SDK takes a second to import, which nights on the heuristic should not pay.
     from orchestrator.models.openai_client import OpenAIClient
 
     return OpenAIClient(config)
+
+
+def _anthropic(config: ModelConfig) -> ModelClient:
+    from orchestrator.models.anthropic_client import AnthropicClient
+
+    return AnthropicClient(config)
 
 
 def _local(config: ModelConfig) -> ModelClient:
@@ -48,4 +54,8 @@ def _local(config: ModelConfig) -> ModelClient:
     return LocalClient(config)
 
 
-_BUILT_IN: dict[str, ClientFactory] = {"openai": _openai, "local": _local}
+_BUILT_IN: dict[str, ClientFactory] = {
+    "anthropic": _anthropic,
+    "openai": _openai,
+    "local": _local,
+}

@@ -26,8 +26,10 @@ Role = Literal["action", "memory", "meta", "judge", "embedding"]
 
 ROLES: tuple[Role, ...] = get_args(Role)
 
-OPENAI_URL = "https://api.openai.com/v1"
-"""Where the ``openai`` provider goes when no URL is given."""
+_URLS = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com"}
+"""Where a provider goes when no URL is given."""
+
+_CACHE_WRITE = Decimal("1.25")
 
 LOCAL_PLACE = "this machine"
 """Where the ``local`` provider serves its weights."""
@@ -58,30 +60,33 @@ class Prices:
         input: A prompt token that the server had to read.
         output: A token that the model wrote.
         cached: A prompt token that the server found in its cache.
+        cache_write: A prompt token that the server put into its cache.
     """
 
     input: Decimal = Decimal(0)
     output: Decimal = Decimal(0)
     cached: Decimal = Decimal(0)
+    cache_write: Decimal = Decimal(0)
 
     @property
     def free(self) -> bool:
         """Whether no call can ever cost money."""
-        return not (self.input or self.output or self.cached)
+        return not (self.input or self.output or self.cached or self.cache_write)
 
     def cost(self, usage: Usage) -> Decimal:
         """The price of one call in USD, rounded up to a billionth of a dollar."""
-        fresh = usage.input_tokens - usage.cached_tokens
+        fresh = usage.input_tokens - usage.cached_tokens - usage.cache_written_tokens
         millionths = (
             fresh * self.input
             + usage.cached_tokens * self.cached
+            + usage.cache_written_tokens * self.cache_write
             + usage.output_tokens * self.output
         )
         return millionths.scaleb(-6).quantize(_NANO, rounding=ROUND_CEILING)
 
     def ceiling(self, input_tokens: int, output_tokens: int) -> Decimal:
         """The most that a call of this size can cost in USD, whatever the cache does."""
-        dearest = max(self.input, self.cached)
+        dearest = max(self.input, self.cached, self.cache_write)
         millionths = input_tokens * dearest + output_tokens * self.output
         return millionths.scaleb(-6).quantize(_NANO, rounding=ROUND_CEILING)
 
@@ -90,11 +95,12 @@ class ModelConfig(BaseModel):
     """One model: provider, name, address, sampling, patience, price.
 
     Attributes:
-        provider: ``heuristic`` (no model at all), ``openai`` (any OpenAI-compatible URL) or
-            ``local`` (weights on this machine, served by us).
-        model: The model's name at the server; required for ``openai``. For ``local``,
+        provider: ``heuristic`` (no model at all), ``anthropic`` (the Messages API), ``openai`` (any
+            OpenAI-compatible URL) or ``local`` (weights on this machine, served by us).
+        model: The model's name at the server; required for ``anthropic`` and ``openai``. For ``local``,
             ``smollm2-135m`` (the default) or the path of a folder or a GGUF file.
-        base_url: The server's address, usually ending in ``/v1``; without it, OpenAI's own.
+        base_url: The server's address, for ``openai`` usually ending in ``/v1``; without it, the
+            vendor's own.
         api_key_env: Name of the environment variable that holds the key; none for an open server.
         temperature: Sampling temperature.
         top_p: Nucleus sampling; ``None`` leaves it to the server.
@@ -107,11 +113,14 @@ class ModelConfig(BaseModel):
         price_output: USD per million completion tokens.
         price_cached: USD per million prompt tokens served from a cache; ``None`` means
             ``price_input``.
+        price_cache_write: USD per million prompt tokens put into a cache; ``None`` means a quarter
+            more than ``price_input`` for ``anthropic``, as Anthropic lists it for five minutes, and
+            ``price_input`` for others.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
-    provider: Literal["heuristic", "openai", "local"]
+    provider: Literal["heuristic", "anthropic", "openai", "local"]
     model: str | None = None
     base_url: str | None = None
     api_key_env: str | None = None
@@ -124,6 +133,7 @@ class ModelConfig(BaseModel):
     price_input: Price = Decimal(0)
     price_output: Price = Decimal(0)
     price_cached: Price | None = None
+    price_cache_write: Price | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -171,15 +181,19 @@ class ModelConfig(BaseModel):
                 raise ValueError(
                     f"provider 'local' takes no {name}; leave it out, or use the provider 'openai'"
                 )
-        if self.provider == "openai" and not self.model:
+        if self.provider in _URLS and not self.model:
             raise ValueError(f"provider {self.provider!r} needs the name of a model in 'model'")
         return self
 
     @property
     def prices(self) -> Prices:
-        """The three prices, with the cached one filled in."""
-        cached = self.price_input if self.price_cached is None else self.price_cached
-        return Prices(self.price_input, self.price_output, cached)
+        """All prices, with those of the cache filled in."""
+        fresh = self.price_input
+        cached = fresh if self.price_cached is None else self.price_cached
+        written = self.price_cache_write
+        if written is None:
+            written = fresh * _CACHE_WRITE if self.provider == "anthropic" else fresh
+        return Prices(fresh, self.price_output, cached, written)
 
     @property
     def url(self) -> str:
@@ -189,7 +203,7 @@ class ModelConfig(BaseModel):
         """
         if self.provider == "local":
             return LOCAL_PLACE
-        parts = urlsplit(self.base_url or OPENAI_URL)
+        parts = urlsplit(self.base_url or _URLS.get(self.provider, ""))
         host = parts.netloc.rpartition("@")[2]
         return urlunsplit((parts.scheme, host, parts.path, "", ""))
 

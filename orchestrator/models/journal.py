@@ -20,7 +20,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from orchestrator.models.base import Completion, Message, Usage
+from orchestrator.models.base import Block, Completion, Message, Question, Usage
 from orchestrator.models.errors import StoreFailure
 
 SCHEMA_VERSION = 1
@@ -49,9 +49,12 @@ class Entry:
     completion: Completion
 
 
-def request_hash(role: str, fingerprint: str, messages: Sequence[Message]) -> str:
+def request_hash(role: str, fingerprint: str, ask: Sequence[Message] | Question) -> str:
     """What makes two requests the same request."""
-    parts = [role, fingerprint, *([m["role"], m["content"]] for m in messages)]
+    if isinstance(ask, Question):
+        parts: list[Any] = [role, fingerprint, "tools", ask.as_json()]
+    else:
+        parts = [role, fingerprint, *([m["role"], m["content"]] for m in ask)]
     text = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -229,7 +232,7 @@ def _entry(record: dict[str, Any]) -> Entry:
     answer = record["completion"]
     ordinal, request, reservation = record["ordinal"], record["request"], record["reservation"]
     text, model, reason = answer["text"], answer["model"], answer["finish_reason"]
-    usage = Usage(**answer["usage"])
+    usage, blocks = Usage(**answer["usage"]), _blocks(answer.get("blocks", ()))
     if not (
         all(isinstance(value, str) for value in (request, reservation, text, model, reason))
         and all(type(value) is int for value in (ordinal, usage.input_tokens, usage.output_tokens))
@@ -241,5 +244,11 @@ def _entry(record: dict[str, Any]) -> Entry:
         reservation=reservation,
         money_usd=Decimal(record["money_usd"]),
         seconds=float(record["seconds"]),
-        completion=Completion(text, usage, reason, model),
+        completion=Completion(text, usage, reason, model, blocks),
     )
+
+
+def _blocks(kept: Any) -> tuple[Block, ...]:
+    if not all(isinstance(block, dict) and isinstance(block.get("type"), str) for block in kept):
+        raise TypeError("a block has the wrong type")
+    return tuple(kept)

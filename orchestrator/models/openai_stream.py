@@ -6,10 +6,19 @@ stream counts as whole only once the server has said why it finished.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from typing import Any
 
-from orchestrator.models.base import Completion, Message, Usage, prompt_ceiling
+from orchestrator.models.base import (
+    Block,
+    Completion,
+    Question,
+    Usage,
+    prompt_ceiling,
+    question_ceiling,
+)
 from orchestrator.models.errors import BadModelReply, ModelRefused
+from orchestrator.models.sdk_client import Ask
 
 _FINISHED = {
     "stop": "stop",
@@ -26,13 +35,15 @@ class StreamAssembler:
     """Collects the chunks of one answer.
 
     Args:
-        messages: The request, for an estimate if the server does not report usage.
+        ask: The request: whether it offers tools, and for an estimate if the server does not
+            report usage.
         model: The model asked for.
         url: The server, for messages.
     """
 
-    def __init__(self, messages: Sequence[Message], model: str, url: str) -> None:
-        self._messages = messages
+    def __init__(self, ask: Ask, model: str, url: str) -> None:
+        self._ask = ask
+        self._calls: dict[int, _Call] = {}
         self._model = model
         self._url = url
         self._text: list[str] = []
@@ -89,15 +100,25 @@ class StreamAssembler:
                 f"ended the stream after {len(self._joined())} characters without a finish_reason, "
                 "so the answer is cut"
             )
-        if self._reason in _TOOLS:
+        if self._reason in _TOOLS and not self._offered:
             raise self._bad(
                 "answered with a tool call, and no tool was offered",
                 mend="Start the server without a tool-call parser.",
             )
-        if self._reason not in _FINISHED:
+        if self._reason not in _FINISHED and self._reason not in _TOOLS:
             raise self._bad(f"ended the answer with finish_reason {self._reason!r}")
-        usage = self._usage or self._estimate()
-        return Completion(self._joined(), usage, _FINISHED[self._reason], self._model)
+        usage, text, blocks = self._usage or self._estimate(), self._joined(), self._blocks()
+        # Some servers say "stop" after calls, too.
+        calls = any(block["type"] == "tool_use" for block in blocks)
+        reason = "tools" if calls else _FINISHED.get(self._reason, "stop")
+        return Completion(text, usage, reason, self._model, blocks)
+
+    def _blocks(self) -> tuple[Block, ...]:
+        if not self._offered:
+            return ()
+        text = self._joined()
+        said: list[Block] = [{"type": "text", "text": text}] if text else []
+        return (*said, *(self._calls[index].block(index) for index in sorted(self._calls)))
 
     def _joined(self) -> str:
         return "".join(self._text)
@@ -112,6 +133,19 @@ class StreamAssembler:
                     into.append(value)
             elif value is not None:
                 raise self._bad(f"sent {name} that is not text ({type(value).__name__})")
+        if self._offered:
+            for piece in getattr(delta, "tool_calls", None) or ():
+                self._take_call(piece)
+
+    def _take_call(self, piece: Any) -> None:
+        index, function = getattr(piece, "index", None), getattr(piece, "function", None)
+        if not isinstance(index, int) or index < 0:
+            raise self._bad("sent a tool call without an index")
+        call = self._calls.setdefault(index, _Call())
+        for name, into in (("id", piece), ("name", function), ("arguments", function)):
+            value = getattr(into, name, None)
+            if isinstance(value, str):
+                call.add(name, value)
 
     def _take_usage(self, usage: object) -> None:
         if usage is None:
@@ -128,7 +162,15 @@ class StreamAssembler:
 
     def _estimate(self) -> Usage:
         written = len(self._joined().encode("utf-8", "surrogatepass")) + 1
-        return Usage(prompt_ceiling(self._messages), written, estimated=True)
+        return Usage(self._ceiling(), written, estimated=True)
+
+    def _ceiling(self) -> int:
+        asked = self._ask
+        return question_ceiling(asked) if isinstance(asked, Question) else prompt_ceiling(asked)
+
+    @property
+    def _offered(self) -> bool:
+        return isinstance(self._ask, Question) and bool(self._ask.tools)
 
     def _bad(self, what: str, *, mend: str | None = None) -> BadModelReply:
         return BadModelReply(
@@ -140,3 +182,24 @@ class StreamAssembler:
 
 def _count(value: object) -> bool:
     return type(value) is int and value >= 0
+
+
+class _Call:
+    """A tool call that comes in pieces."""
+
+    def __init__(self) -> None:
+        self._parts: dict[str, str] = {"id": "", "name": "", "arguments": ""}
+
+    def add(self, name: str, piece: str) -> None:
+        # Names and ids come whole, and some servers repeat them with every piece.
+        self._parts[name] = self._parts[name] + piece if name == "arguments" else piece
+
+    def block(self, index: int) -> Block:
+        parts = self._parts
+        given: Any
+        try:
+            given = json.loads(parts["arguments"] or "{}")
+        except ValueError:
+            given = parts["arguments"]  # as it is: whoever carries out the call says what is wrong
+        name = parts["id"] or f"call-{index}"
+        return {"type": "tool_use", "id": name, "name": parts["name"], "input": given}

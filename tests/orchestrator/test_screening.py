@@ -54,7 +54,7 @@ def refusal_of(
     ceiling: float,
     champion: PlaySmoke = never,
 ) -> str:
-    return screening.refusal_of(folder, play, artifacts, ceiling, play_champion=champion)
+    return screening.try_out(folder, play, artifacts, ceiling, play_champion=champion).refusal
 
 
 def test_a_sound_candidate_goes_to_the_gate(candidate: Path, artifacts: Path) -> None:

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+
+from tests.support.http_server import running
 
 Behaviour = Callable[[Request], Awaitable[Response]]
 
@@ -185,27 +186,9 @@ def serve() -> Iterator[OpenAIServer]:
             Route("/v1/models", scripted.listing),
         ]
     )
-    # With the protocol named, asyncio turns Nagle's delay off, which else costs 40 ms an answer.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
-    scripted.url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        lifespan="off",
-        ws="none",
-        date_header=False,
-        timeout_graceful_shutdown=1,
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    try:
+    with running(app) as address:
+        scripted.url = f"{address}/v1"
         yield scripted
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        listener.close()
 
 
 @contextmanager

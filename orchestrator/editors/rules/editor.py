@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from orchestrator.editors.base import Brief, Draft
+from orchestrator.editors.base import Bench, Brief, Draft
 from orchestrator.editors.rules.catalogue import Edit, EditNotApplicable, read_catalogue
 from orchestrator.evaluation import mean_metrics
 from orchestrator.scaffolds.revision import Proposal
@@ -26,7 +26,7 @@ class RulesEditor:
     def __init__(self, catalogues: Path) -> None:
         self._catalogues = catalogues
 
-    def propose(self, brief: Brief) -> Draft | None:
+    def propose(self, brief: Brief, bench: Bench) -> Draft | None:
         """The most called-for edit that fits and was not tried before; see `Brief`."""
         means = {name: value or 0.0 for name, value in mean_metrics(brief.episodes).items()}
         lineage = set(brief.lineage)
@@ -49,6 +49,9 @@ class RulesEditor:
                 continue
             return Draft(changes, _proposal(edit, means))
         return None
+
+    def settle(self, brief: Brief) -> None:
+        """Nothing was kept."""
 
 
 def urgency(edit: Edit, means: Mapping[str, float]) -> float:

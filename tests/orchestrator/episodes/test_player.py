@@ -258,8 +258,10 @@ def after_log(context):
         "step 1",
         "step 2",
     ]
-    hooks_used = [one["operation"] for step in show.steps() for one in step.get("hooks", [])]
-    assert hooks_used == ["PUT", "ADD", "ADD", "ADD"]
+    writes = [
+        (one["by"], one["operation"]) for step in show.steps() for one in step.get("writes", [])
+    ]
+    assert writes == [("hook", "PUT"), ("hook", "ADD"), ("hook", "ADD"), ("hook", "ADD")]
 
 
 def test_overrides_are_counted_and_repairs_of_form_are_not(stage: Stage) -> None:

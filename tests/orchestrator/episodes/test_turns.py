@@ -555,7 +555,10 @@ def test_what_hooks_write_is_recorded_and_is_no_choice_of_the_model(tmp_path: Pa
     table = Table(tmp_path)
     table.memory("TEXT", "notes")
     table.memory("ADD", "notes", "by code")
-    assert [one["operation"] for one in table.server.step.hooks] == ["ADD"]
+    writes = table.server.step.writes
+    assert [(one["by"], one["operation"], one["file"]) for one in writes] == [
+        ("hook", "ADD", "notes")
+    ]
     assert table.commands == []
 
 

@@ -123,7 +123,7 @@ def test_the_price_of_a_call() -> None:
 
 
 def test_a_cached_token_costs_as_much_as_another_unless_said() -> None:
-    assert openai(price_input=2).prices == Prices(Decimal(2), Decimal(0), Decimal(2))
+    assert openai(price_input=2).prices == Prices(Decimal(2), Decimal(0), Decimal(2), Decimal(2))
     assert openai(price_input=2, price_cached=0).prices.cached == 0
 
 

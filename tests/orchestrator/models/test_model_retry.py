@@ -12,7 +12,7 @@ from orchestrator.models.errors import (
     ModelRefused,
     ModelTimeout,
 )
-from orchestrator.models.openai_errors import retry_after
+from orchestrator.models.sdk_errors import retry_after
 from orchestrator.models.retry import RetryPolicy, call
 
 

@@ -1,4 +1,6 @@
-"""From what the OpenAI SDK raises to our own failures, in sentences a person can act on.
+"""From what a vendor's SDK raises to our own failures, in sentences a person can act on.
+
+The SDKs of OpenAI and Anthropic come from one generator: their exceptions have the same names.
 
 Whatever a server says is cut short and has the key taken out before it goes into a message, and
 nothing keeps the SDK's exception: its request carries the key in a header.
@@ -12,8 +14,9 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from types import ModuleType
+from typing import Any
 
-import openai
 from pydantic import SecretStr
 
 from orchestrator.errors import SlowwaveError
@@ -60,14 +63,17 @@ class ErrorTranslator:
     Args:
         config: The model's configuration.
         key: Its key, to be taken out of whatever a server says.
+        vendor: The SDK's module.
     """
 
-    def __init__(self, config: ModelConfig, key: SecretStr | None) -> None:
+    def __init__(self, config: ModelConfig, key: SecretStr | None, vendor: ModuleType) -> None:
+        self._vendor = vendor
         self._model = config.model or ""
         self._url = config.url
         self._variable = config.api_key_env
         self._key = key
         self._timeout_s = config.timeout_s
+        self._ending = ", which usually ends in /v1" if config.provider == "openai" else ""
 
     def translate(self, error: Exception) -> SlowwaveError | None:
         """Our failure for an exception of the SDK, its transport or its parser.
@@ -75,13 +81,14 @@ class ErrorTranslator:
         Returns:
             The failure to raise, or ``None`` if the exception is none of theirs (a bug of ours).
         """
-        if isinstance(error, openai.APIStatusError):
-            return self._status(error)
-        if isinstance(error, openai.APITimeoutError):
+        if isinstance(error, self._vendor.APIStatusError):
+            begun = error.status_code < 400  # an error event in a stream that had begun well
+            return self._in_stream(error) if begun else self._status(error)
+        if isinstance(error, self._vendor.APITimeoutError):
             return self._silent(error)
-        if isinstance(error, openai.APIConnectionError):
+        if isinstance(error, self._vendor.APIConnectionError):
             return self._broken(error.__cause__ or error)
-        if isinstance(error, openai.APIError):
+        if isinstance(error, self._vendor.APIError):
             return self._in_stream(error)
         if isinstance(error, UnicodeEncodeError):
             return RequestRejected(
@@ -112,17 +119,16 @@ class ErrorTranslator:
         return BadModelReply(
             f"The server at {self._url} answered with {kind} in place of an event stream: "
             f"{self._quote(body)}.",
-            mend="The server must support chat completions with stream=true; base_url usually "
-            "ends in /v1.",
+            mend=f"The server must stream its answers; check base_url{self._ending}.",
         )
 
-    def unknown_model(self, error: openai.APIStatusError, known: list[str] | None) -> SlowwaveError:
+    def unknown_model(self, error: Any, known: list[str] | None) -> SlowwaveError:
         """The failure for a 404, once the server was asked what it has (`None`: it won't say)."""
         if known is None:
             return UnknownModel(
-                f"The server at {self._url} has no chat completions with the model "
+                f"The server at {self._url} has no answers of the model "
                 f"{self._model!r} (404): {self._quote(_said(error))}.",
-                mend="Check base_url, which usually ends in /v1, and the model's name.",
+                mend=f"Check base_url{self._ending}, and the model's name.",
                 model=self._model,
             )
         near = difflib.get_close_matches(self._model, known, n=1, cutoff=0.5)
@@ -135,7 +141,7 @@ class ErrorTranslator:
             known=tuple(known),
         )
 
-    def _status(self, error: openai.APIStatusError) -> SlowwaveError:
+    def _status(self, error: Any) -> SlowwaveError:
         status, said, code = error.status_code, _said(error), _code(error)
         shown = f"{self._quote(said)} ({status})"
         if status in (401, 403):
@@ -202,12 +208,13 @@ class ErrorTranslator:
             mend="Look at the model's settings and at the prompts that the scaffold composed.",
         )
 
-    def _in_stream(self, error: openai.APIError) -> ModelFailure:
+    def _in_stream(self, error: Any) -> ModelFailure:
         """An error event among the pieces of an answer that had begun well."""
-        signs = f"{error.code} {error.type} {error.message}".lower()
+        code, kind = getattr(error, "code", ""), getattr(error, "type", "")
+        signs = f"{code} {kind} {_code(error)} {error.message}".lower()
         message = (
             f"The server at {self._url} broke off the answer of model {self._model!r}: "
-            f"{self._quote(error.message)}."
+            f"{self._quote(_said(error) or error.message)}."
         )
         mend = "The call is tried again; if it persists, look at the server's log."
         if any(sign in signs for sign in _BUSY):
@@ -274,7 +281,7 @@ def _date(value: str | None) -> datetime | None:
     return date if date.tzinfo is not None else date.replace(tzinfo=UTC)
 
 
-def _said(error: openai.APIStatusError) -> str:
+def _said(error: Any) -> str:
     """What the server gave as reason, wherever in the body it put it."""
     body = error.body
     if isinstance(body, dict):
@@ -285,7 +292,7 @@ def _said(error: openai.APIStatusError) -> str:
     return body if isinstance(body, str) else ""
 
 
-def _code(error: openai.APIStatusError) -> str:
+def _code(error: Any) -> str:
     body = error.body
     inner = body.get("error", body) if isinstance(body, dict) else None
     if not isinstance(inner, dict):
