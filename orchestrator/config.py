@@ -205,7 +205,7 @@ def read_config(path: Path) -> Config:
     if config.night.editor == "meta" and "meta" not in config.models:
         raise ConfigError(
             f"{path}: the editor is 'meta', and no model has the role 'meta'.",
-            mend="Add a table [models.meta], or set editor = \"rules\" under [night].",
+            mend='Add a table [models.meta], or set editor = "rules" under [night].',
         )
     return config
 

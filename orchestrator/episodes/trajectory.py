@@ -6,7 +6,7 @@ The records, in order:
 |---|---|
 | ``header`` | schema version, texts kept, the episode's spec, the environment's instructions |
 | ``text`` | a text with its number, by which the records after it refer to it |
-| ``step`` | one step: observation, turns of LOG and PLAN, all that was written to memory, action, events, the progression if it has risen |
+| ``step`` | one step: observation, turns, memory writes, action, events, progression if risen |
 | ``end`` | ``complete`` or why not, outcome, last sight, memory at the end, an unfinished step |
 
 Only the newest texts are known by their numbers, so that neither writer nor reader grows with the

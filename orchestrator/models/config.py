@@ -97,8 +97,8 @@ class ModelConfig(BaseModel):
     Attributes:
         provider: ``heuristic`` (no model at all), ``anthropic`` (the Messages API), ``openai`` (any
             OpenAI-compatible URL) or ``local`` (weights on this machine, served by us).
-        model: The model's name at the server; required for ``anthropic`` and ``openai``. For ``local``,
-            ``smollm2-135m`` (the default) or the path of a folder or a GGUF file.
+        model: The model's name at the server; required for ``anthropic`` and ``openai``. For
+            ``local``, ``smollm2-135m`` (the default) or the path of a folder or a GGUF file.
         base_url: The server's address, for ``openai`` usually ending in ``/v1``; without it, the
             vendor's own.
         api_key_env: Name of the environment variable that holds the key; none for an open server.

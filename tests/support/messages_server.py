@@ -114,10 +114,17 @@ class MessagesServer:
 
     def billed(self, prices: dict[str, Decimal]) -> Decimal:
         """The bill in USD: the sum over answers of tokens times USD per million."""
-        return sum(
-            (Decimal(count) * prices[name] for usage in self.usages for name, count in usage.items()),
-            Decimal(0),
-        ) / 10**6
+        return (
+            sum(
+                (
+                    Decimal(count) * prices[name]
+                    for usage in self.usages
+                    for name, count in usage.items()
+                ),
+                Decimal(0),
+            )
+            / 10**6
+        )
 
     def _fail(self, failure: Failure) -> Response:
         error = {
@@ -126,7 +133,9 @@ class MessagesServer:
         }
         if failure.status != 200:
             return JSONResponse(error, failure.status, failure.headers)
-        begin = _event("message_start", message=_message(1, {"input_tokens": 9, "output_tokens": 1}))
+        begin = _event(
+            "message_start", message=_message(1, {"input_tokens": 9, "output_tokens": 1})
+        )
         pieces = [begin, _sse("error", error)]
         return StreamingResponse(iter(pieces), media_type="text/event-stream")
 

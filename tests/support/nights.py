@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from orchestrator.editors.base import Brief, Draft
+from orchestrator.editors.base import Bench, Brief, Draft
 from orchestrator.editors.rules.editor import RulesEditor
 from orchestrator.episodes.job import EpisodeJob, run_job
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
@@ -73,7 +73,10 @@ class ListEditor:
         self._changes = changes
         self.briefs: list[Brief] = []
 
-    def propose(self, brief: Brief) -> Draft | None:
+    def settle(self, brief: Brief) -> None:
+        """Nothing was kept."""
+
+    def propose(self, brief: Brief, bench: Bench) -> Draft | None:
         number = len({view.subject for view in brief.history})
         self.briefs.append(brief)
         if number >= len(self._changes):

@@ -28,7 +28,9 @@ NUDGES = 3
 KEPT_AFTER_TRIM = 0.5
 """What of the allowed characters is left when old results are taken out."""
 
-REMOVED = "(an earlier result of {size:,} characters was taken out to make room: call again if needed)"
+REMOVED = (
+    "(an earlier result of {size:,} characters was taken out to make room: call again if needed)"
+)
 _GO_ON = "Your answer was cut off for its length. Go on, with shorter calls."
 _NUDGE = "Use the tools, and end with submit or give_up."
 _LAST_TURNS = "({left} turns are left: submit or give up in time.)"
@@ -145,7 +147,9 @@ class Conversation:
         nudges = 0
         for turn in range(1, self._patience.turns + 1):
             answer = self._ask(broker)
-            said: list[Block] = list(answer.blocks) or [{"type": "text", "text": answer.text or "…"}]
+            said: list[Block] = list(answer.blocks) or [
+                {"type": "text", "text": answer.text or "…"}
+            ]
             self._add({"role": "assistant", "content": said}, answer)
             calls = [block for block in said if block["type"] == "tool_use"]
             nudges = 0 if calls else nudges + 1
@@ -228,8 +232,9 @@ def _opening(brief: Brief, past: Past) -> str:
     tried = past.tried() or "- nothing yet"
     budgets = ", ".join(Budgets.model_fields)
     return (
-        f"The game: {brief.environment}. This is candidate {brief.number} of the night. The scaffold"
-        f" played {len(brief.episodes)} episodes that you can read.\n\nTried so far:\n{tried}\n\n"
+        f"The game: {brief.environment}. This is candidate {brief.number} of the night. The"
+        f" scaffold played {len(brief.episodes)} episodes that you can read.\n\n"
+        f"Tried so far:\n{tried}\n\n"
         f"scaffold.toml may set its budgets ({budgets}); the host keeps them under ceilings of its"
         " own, whatever stands there."
     )

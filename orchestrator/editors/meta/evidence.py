@@ -135,9 +135,7 @@ class Evidence:
                 Find,
                 self._find,
             ),
-            Tool(
-                "memory", "The memory files as they stood at any step.", ReadMemory, self._memory
-            ),
+            Tool("memory", "The memory files as they stood at any step.", ReadMemory, self._memory),
             Tool(
                 "memory_diff",
                 "What changed in the memory files between two steps.",
@@ -215,7 +213,9 @@ class Evidence:
 
 def _row(one: Played) -> str:
     result = one.result
-    counts = ", ".join(f"{count} {_plural(kind, count)}" for kind, count in one.log.counts().items())
+    counts = ", ".join(
+        f"{count} {_plural(kind, count)}" for kind, count in one.log.counts().items()
+    )
     metrics = ", ".join(
         f"{name} {result.metrics[name]:.3g}"
         for name in METRICS
@@ -235,7 +235,8 @@ def _plural(kind: EventKind, count: int) -> str:
 
 def _short(step: LoggedStep) -> str:
     wrote = "; ".join(
-        f"{by} {operation} {file}: {' '.join(texts)[:LINE]}" for by, operation, file, texts in step.writes
+        f"{by} {operation} {file}: {' '.join(texts)[:LINE]}"
+        for by, operation, file, texts in step.writes
     )
     noted = f" [{', '.join(step.events)}]" if step.events else ""
     head = f"{step.number}: {step.action}{noted}"

@@ -112,11 +112,11 @@ class Workshop:
         return [
             Tool("files", "The scaffold's files, with their sizes.", NoArguments, self._list),
             Tool("read_file", "A file of the scaffold as it now stands.", OneFile, self._read),
+            Tool("write_file", "Write a file of the scaffold, whole.", WriteFile, self._write),
             Tool(
-                "write_file", "Write a file of the scaffold, whole.", WriteFile, self._write
-            ),
-            Tool(
-                "apply_patch", "Change files of the scaffold by a difference.", ApplyPatch,
+                "apply_patch",
+                "Change files of the scaffold by a difference.",
+                ApplyPatch,
                 self._patch,
             ),
             Tool("delete_file", "Delete a file of the scaffold.", OneFile, self._delete),

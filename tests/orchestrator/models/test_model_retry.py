@@ -12,8 +12,8 @@ from orchestrator.models.errors import (
     ModelRefused,
     ModelTimeout,
 )
-from orchestrator.models.sdk_errors import retry_after
 from orchestrator.models.retry import RetryPolicy, call
+from orchestrator.models.sdk_errors import retry_after
 
 
 class Time:

@@ -1,0 +1,181 @@
+"""A night whose editor is a model behind the Messages API: real SDK, real games, real gate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from envs.registry import select
+from orchestrator.editors.choice import make_editor, transcript_path
+from orchestrator.editors.meta.transcript import read_transcript
+from orchestrator.files import write_atomically
+from orchestrator.models.ledger import SpendLedger
+from orchestrator.night_record import NightRecord
+from orchestrator.workspace import Workspace, create_workspace
+from tests.support.messages_server import MODEL, MessagesServer, call, serve
+from tests.support.minds import GOOD, HARMFUL, ILLEGAL, ScriptedMind
+from tests.support.nights import Quiet, Runner, run
+
+CONFIG = """\
+root_seed = 5
+workers = 2
+sandbox = "process"
+
+[models.action]
+provider = "heuristic"
+
+[models.meta]
+provider = "anthropic"
+model = "{model}"
+base_url = "{url}"
+api_key_env = "SLOWWAVE_TEST_KEY"
+price_input = 3
+price_output = 15
+price_cached = 0.3
+
+[night]
+candidates = {candidates}
+smoke_steps = 12
+editor = "meta"
+
+[night.steps]
+crafter = {steps}
+
+[banks]
+propose = 3
+screen = 5
+confirm = 7
+report = 2
+
+[gate]
+screen_alpha = 0.15
+
+[budget]
+money_usd = {money}
+"""
+SECRET = "sk-test-0123456789abcdef"
+PRICES = {
+    "input_tokens": Decimal(3),
+    "output_tokens": Decimal(15),
+    "cache_read_input_tokens": Decimal("0.3"),
+    "cache_creation_input_tokens": Decimal("3.75"),
+}
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MessagesServer]:
+    monkeypatch.setenv("SLOWWAVE_TEST_KEY", SECRET)
+    with serve() as running:
+        yield running
+
+
+def workspace(
+    root: Path, server: MessagesServer, *, candidates: int = 3, steps: int = 500, money: str = "5"
+) -> Workspace:
+    text = CONFIG.format(
+        model=MODEL, url=server.url, candidates=candidates, steps=steps, money=money
+    )
+    write_atomically(root / "slowwave.toml", text)
+    return create_workspace(root, root_seed=5)
+
+
+def night(place: Workspace, record: NightRecord | None = None) -> NightRecord:
+    record = record or NightRecord.begin(
+        "crafter",
+        select("crafter"),
+        place.scaffolds.champion("crafter").commit,
+        place.config,
+        allow_unsandboxed=True,
+    )
+    listener = Quiet()
+    editor = make_editor(place, record, listener.say)
+    return run(place, record, Runner(), editor=editor, listener=listener)
+
+
+@pytest.mark.slow
+def test_a_night_keeps_what_helps_rejects_what_harms_and_refuses_what_is_illegal(
+    server: MessagesServer, tmp_path: Path
+) -> None:
+    mind = server.mind = ScriptedMind({1: GOOD, 2: HARMFUL, 3: ILLEGAL})
+    place = workspace(tmp_path / "lab", server)
+    record = night(place)
+
+    good, harmful = record.rounds
+    assert (good.decision, good.subject) == ("accept", "Keep a list of what is done"), good.reason
+    assert good.verdict is not None
+    assert good.verdict.effect is not None
+    assert good.verdict.effect > 3
+    assert harmful.decision in ("reject", "refused")
+    assert record.stop_reason == "the editor has nothing left to try"
+    champion = place.scaffolds.champion("crafter")
+    assert champion.editor == f"anthropic:{MODEL}"
+    assert "done_list.py" in place.scaffolds.read_files(champion)
+
+    _assert_read(mind, champion.subject)
+    _assert_refused(mind)
+    _assert_paid(place, record, server)
+    told = transcript_path(place, record.id, 1).read_text()
+    assert SECRET not in told
+    assert all(SECRET not in json.dumps(body) for body in server.bodies)
+
+
+def _assert_read(mind: ScriptedMind, subject: str) -> None:
+    """What the tools returned when the good revision was written."""
+    table = mind.seen[1, "episodes"][0]
+    assert table.count("progression") == 3
+    assert "e1 (crafter-v1)" in table
+    assert mind.seen[1, "history"] == ["Nothing yet."]
+    assert "achievement: progression" in mind.seen[1, "events"][0]
+    steps = mind.seen[1, "steps"]
+    assert "--- LOG was shown:" in steps[0]
+    assert "--- PLAN answered:" in steps[0]
+    assert "<|APPEND|>actions_log|" in steps[0]
+    assert mind.seen[1, "find"][0].count("done collect") >= 5
+    assert mind.seen[1, "memory"][0].startswith("--- actions_log\n")
+    assert mind.seen[1, "memory"][0].count("\n") > 55  # a line for each step so far
+    assert sum(line[:1] == "+" for line in mind.seen[1, "memory_diff"][0].splitlines()) == 3
+    assert "hooks.py: " in mind.seen[1, "files"][0]
+    assert mind.seen[1, "apply_patch"] == ["The patch is applied."]
+    assert mind.seen[1, "try_it"] == [
+        "It would not be refused. The short episode can be read as try1."
+    ]
+    assert steps[1].startswith("0: ")
+    assert "crafter/v1" in mind.seen.get((2, "history"), ["crafter/v1"])[0]
+    assert subject == "Keep a list of what is done"
+
+
+def _assert_refused(mind: ScriptedMind) -> None:
+    outside, spy = mind.seen[3, "write_file"][:2]
+    assert "../outside.py" in outside
+    assert "Still wrong: spy.py:1: imports socket" in spy
+    assert "link" in mind.seen[3, "apply_patch"][0]
+    assert mind.seen[3, "no_such_tool"][0].startswith("There is no tool 'no_such_tool'.")
+    assert "first" in mind.seen[3, "steps"][0]
+    assert "There is no episode 'e99'" in mind.seen[3, "steps"][1]
+    looked, less = mind.seen[3, "submit"]
+    assert "imports socket" in looked
+    assert "do not list" in less
+
+
+def _assert_paid(place: Workspace, record: NightRecord, server: MessagesServer) -> None:
+    ledger = SpendLedger(place.ledger)
+    spent = ledger.by_role(record.id)["meta"]
+    ledger.close()
+    assert abs(spent.money_usd - server.billed(PRICES)) < Decimal("0.000001")
+    assert spent.calls == len(server.usages)
+
+
+def test_a_night_stops_at_its_budget(server: MessagesServer, tmp_path: Path) -> None:
+    server.mind = ScriptedMind({1: [[call("episodes")]] * 50})
+    place = workspace(tmp_path / "lab", server, steps=30, money="0.2")
+    record = night(place)
+    assert "money budget is spent" in record.stop_reason
+    ledger = SpendLedger(place.ledger)
+    assert 0 < ledger.totals(record.id).money_usd <= Decimal("0.2")
+    ledger.close()
+    messages = read_transcript(transcript_path(place, record.id, 1))
+    assert messages[0]["role"] == "user"
