@@ -15,6 +15,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import openai
 from pydantic import BaseModel, ConfigDict, SecretStr
 
@@ -296,7 +297,7 @@ def served_models(model: ModelConfig) -> list[str] | None:
         )
     try:
         names = _listed(model, secret)
-    except openai.NotFoundError:
+    except _vendor(model).NotFoundError:
         return None
     except Exception as error:
         failure = _translated(model, key, error)
@@ -308,18 +309,25 @@ def served_models(model: ModelConfig) -> list[str] | None:
 
 
 def _listed(model: ModelConfig, secret: str) -> list[str] | None:
-    headers: dict[str, Any] = {"Authorization": f"Bearer {secret}"}
-    if model.base_url is not None:
-        headers |= {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
-    transport = openai.DefaultHttpxClient(timeout=ANSWER_S, trust_env=not is_loopback(model.url))
-    with openai.OpenAI(
-        api_key=secret,
-        base_url=model.url,
-        default_headers=headers,
-        max_retries=0,
-        timeout=ANSWER_S,
-        http_client=transport,
-    ) as sdk:
+    vendor = _vendor(model)
+    transport = vendor.DefaultHttpxClient(timeout=ANSWER_S, trust_env=not is_loopback(model.url))
+    common: dict[str, Any] = {
+        "api_key": secret,
+        "base_url": model.url,
+        "max_retries": 0,
+        "timeout": ANSWER_S,
+        "http_client": transport,
+    }
+    if model.provider == "anthropic":
+        made = vendor.Anthropic(
+            **common, default_headers={"X-Api-Key": secret, "Authorization": vendor.Omit()}
+        )
+    else:
+        headers: dict[str, Any] = {"Authorization": f"Bearer {secret}"}
+        if model.base_url is not None:
+            headers |= {"OpenAI-Organization": vendor.Omit(), "OpenAI-Project": vendor.Omit()}
+        made = vendor.OpenAI(**common, default_headers=headers)
+    with made as sdk:
         page: Any = sdk.models.list()
     data = getattr(page, "data", None)
     if not isinstance(data, list):
@@ -327,11 +335,16 @@ def _listed(model: ModelConfig, secret: str) -> list[str] | None:
     return sorted(str(getattr(one, "id", "")) for one in data)
 
 
+def _vendor(model: ModelConfig) -> Any:
+    """The SDK that speaks to a model's server."""
+    return anthropic if model.provider == "anthropic" else openai
+
+
 def _translated(
     model: ModelConfig, key: SecretStr | None, error: Exception
 ) -> SlowwaveError | None:
     patient = model.model_copy(update={"timeout_s": ANSWER_S})
-    return ErrorTranslator(patient, key, openai).translate(error)
+    return ErrorTranslator(patient, key, _vendor(model)).translate(error)
 
 
 def _attempt(name: str, look: Callable[[], str]) -> Check:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from orchestrator.editors.base import ScaffoldEditor
 from orchestrator.editors.meta.editor import MetaEditor, Patience
+from orchestrator.editors.meta.transcript import transcript_path
 from orchestrator.editors.rules.editor import RulesEditor
 from orchestrator.episodes.planner import spending_limits
 from orchestrator.models.broker import Broker
@@ -51,7 +52,7 @@ def make_editor(
         f"{model.provider}:{model.model}",
         make_broker,
         workspace.artifacts,
-        lambda night, number: transcript_path(workspace, night, number),
+        lambda night, number: transcript_path(workspace.night_folder(night), number),
         patience=Patience(config.night.editor_turns, config.night.editor_characters),
         say=say,
     )
@@ -60,8 +61,3 @@ def make_editor(
 def journal_path(workspace: Workspace, name: str) -> Path:
     """Where a conversation's answers are kept while it is held, by its name."""
     return workspace.artifacts / "journal" / f"{name.replace('/', '-')}.jsonl"
-
-
-def transcript_path(workspace: Workspace, night: str, number: int) -> Path:
-    """Where the conversation about a night's n-th candidate is written down."""
-    return workspace.night_folder(night) / "editor" / f"{number}.jsonl"

@@ -77,6 +77,20 @@ class ChangedFile(Facts):
     removed: int | None
 
 
+class Said(Facts):
+    """One thing that was said in an editor's conversation.
+
+    Attributes:
+        who: ``editor``, ``host``, or the name of the tool that was called or gave this back.
+        kind: ``words``, ``call``, ``result`` or ``refusal``.
+        text: What was said, cut where it is long.
+    """
+
+    who: str
+    kind: str
+    text: str
+
+
 class Candidate(Facts):
     """One candidate and what became of it.
 
@@ -104,6 +118,7 @@ class Candidate(Facts):
         commit: The commit that carries it; empty if there is none.
         mlflow_run: Its run.
         episodes: Keys of the episodes it was judged on.
+        conversation: How its editor came to it, where that is a language model.
     """
 
     number: int
@@ -129,6 +144,7 @@ class Candidate(Facts):
     commit: str
     mlflow_run: str
     episodes: tuple[str, ...]
+    conversation: tuple[Said, ...] = ()
 
     @property
     def accepted(self) -> bool:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from envs.registry import family
 from orchestrator.config import Config
+from orchestrator.editors.meta.transcript import read_transcript, transcript_path
 from orchestrator.episodes.spec import EpisodeResult
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.evaluation import scores_by_seed
@@ -26,9 +27,11 @@ from orchestrator.report.data import (
     Pair,
     ReportBank,
     ReportData,
+    Said,
     Setting,
     Spend,
 )
+from orchestrator.report.talk import conversation
 from orchestrator.report.words import summary
 from orchestrator.scaffolds.errors import UnknownRevision
 from orchestrator.scaffolds.revision import Revision
@@ -71,12 +74,20 @@ def gather(workspace: Workspace, record: NightRecord) -> ReportData:
         spend=_spend(workspace, record),
         error_rate=_error_rate(workspace, record),
         models=_models(config),
-        editor=config.night.editor,
+        editor=_editor(config),
         sandbox=config.sandbox,
         sandbox_cannot=record.sandbox_cannot,
         settings=tuple(_settings(config)),
     )
     return facts.model_copy(update={"summary": summary(facts)})
+
+
+def _editor(config: Config) -> str:
+    """Who proposed: ``rules``, or the language model by provider and name."""
+    model = config.models.get("meta")
+    if config.night.editor == "rules" or model is None:
+        return config.night.editor
+    return f"{model.provider}:{model.model}"
 
 
 def compare(slice_name: str, pairs: Sequence[Pair]) -> Comparison | None:
@@ -118,11 +129,16 @@ def _candidates(
         played = [one for one in map(episodes.get, entry.episodes) if one is not None]
         revision = commits.get(f"{record.id}/{entry.number}")
         comparison = _comparison(entry, played, banks, len(record.environments))
-        yield _candidate(workspace.scaffolds, entry, revision, comparison)
+        talk = read_transcript(transcript_path(workspace.night_folder(record.id), entry.number))
+        yield _candidate(workspace.scaffolds, entry, revision, comparison, conversation(talk))
 
 
 def _candidate(
-    store: ScaffoldStore, entry: Round, revision: Revision | None, comparison: Comparison | None
+    store: ScaffoldStore,
+    entry: Round,
+    revision: Revision | None,
+    comparison: Comparison | None,
+    talk: tuple[Said, ...],
 ) -> Candidate:
     prose = proposal_parts(revision.body if revision else "")
     diff, files = _changes(store, entry)
@@ -133,7 +149,9 @@ def _candidate(
         kind=entry.kind,
         editor=(revision.editor if revision else None) or "",
         champion=entry.parent_name,
-        **prose,
+        summary=prose["summary"],
+        rationale=prose["rationale"],
+        expected=prose["expected"],
         decision=entry.decision,
         reason=entry.reason,
         verdict=entry.verdict,
@@ -148,6 +166,7 @@ def _candidate(
         commit=revision.commit if revision else "",
         mlflow_run=entry.mlflow_run,
         episodes=entry.episodes,
+        conversation=talk,
     )
 
 

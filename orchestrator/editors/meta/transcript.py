@@ -32,6 +32,11 @@ class Transcript:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
+def transcript_path(night_folder: Path, number: int) -> Path:
+    """Where the conversation about a night's n-th candidate is written down."""
+    return night_folder / "editor" / f"{number}.jsonl"
+
+
 def read_transcript(path: Path) -> list[dict[str, Any]]:
     """The messages; what was cut off in the middle is left out, and a missing file has none."""
     try:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from envs.registry import select
-from orchestrator.editors.choice import make_editor, transcript_path
-from orchestrator.editors.meta.transcript import read_transcript
+from orchestrator.editors.choice import make_editor
+from orchestrator.editors.meta.transcript import read_transcript, transcript_path
 from orchestrator.files import write_atomically
 from orchestrator.models.ledger import SpendLedger
 from orchestrator.night_record import NightRecord
@@ -118,7 +118,7 @@ def test_a_night_keeps_what_helps_rejects_what_harms_and_refuses_what_is_illegal
     _assert_read(mind, champion.subject)
     _assert_refused(mind)
     _assert_paid(place, record, server)
-    told = transcript_path(place, record.id, 1).read_text()
+    told = transcript_path(place.night_folder(record.id), 1).read_text()
     assert SECRET not in told
     assert all(SECRET not in json.dumps(body) for body in server.bodies)
 
@@ -177,5 +177,5 @@ def test_a_night_stops_at_its_budget(server: MessagesServer, tmp_path: Path) -> 
     ledger = SpendLedger(place.ledger)
     assert 0 < ledger.totals(record.id).money_usd <= Decimal("0.2")
     ledger.close()
-    messages = read_transcript(transcript_path(place, record.id, 1))
+    messages = read_transcript(transcript_path(place.night_folder(record.id), 1))
     assert messages[0]["role"] == "user"
