@@ -14,11 +14,11 @@ from orchestrator.editors.choice import make_editor
 from orchestrator.editors.meta.transcript import read_transcript, transcript_path
 from orchestrator.files import write_atomically
 from orchestrator.models.ledger import SpendLedger
-from orchestrator.night_record import NightRecord
+from orchestrator.night_record import NightRecord, read_record
 from orchestrator.workspace import Workspace, create_workspace
 from tests.support.messages_server import MODEL, MessagesServer, call, serve
 from tests.support.minds import GOOD, HARMFUL, ILLEGAL, ScriptedMind
-from tests.support.nights import Quiet, Runner, run
+from tests.support.nights import Quiet, Runner, Stopped, run
 
 CONFIG = """\
 root_seed = 5
@@ -83,17 +83,22 @@ def workspace(
     return create_workspace(root, root_seed=5)
 
 
-def night(place: Workspace, record: NightRecord | None = None) -> NightRecord:
-    record = record or NightRecord.begin(
+def begin(place: Workspace) -> NightRecord:
+    return NightRecord.begin(
         "crafter",
         select("crafter"),
         place.scaffolds.champion("crafter").commit,
         place.config,
         allow_unsandboxed=True,
     )
-    listener = Quiet()
+
+
+def night(
+    place: Workspace, record: NightRecord | None = None, runner: Runner | None = None
+) -> NightRecord:
+    record, listener = record or begin(place), Quiet()
     editor = make_editor(place, record, listener.say)
-    return run(place, record, Runner(), editor=editor, listener=listener)
+    return run(place, record, runner or Runner(), editor=editor, listener=listener)
 
 
 @pytest.mark.slow
@@ -179,3 +184,24 @@ def test_a_night_stops_at_its_budget(server: MessagesServer, tmp_path: Path) -> 
     ledger.close()
     messages = read_transcript(transcript_path(place.night_folder(record.id), 1))
     assert messages[0]["role"] == "user"
+
+
+def test_a_conversation_that_was_killed_is_taken_up_and_paid_for_once(
+    server: MessagesServer, tmp_path: Path
+) -> None:
+    """Killed in `try_it`, after four answers; the night goes on and asks only for the rest."""
+    reading = [[call("episodes")], [call("files")], *GOOD[4:6], *GOOD[7:]]
+    server.mind = ScriptedMind({1: reading})
+    place = workspace(tmp_path / "lab", server, steps=40, candidates=1)
+    record = begin(place)
+    with pytest.raises(Stopped):
+        night(place, record, Runner(stop_after=3))  # the propose bank, and not the trial
+    asked = len(server.bodies)
+    assert asked == 4
+    kept = place.artifacts / "journal" / f"{record.id}-editor-1.jsonl"
+    assert kept.exists()
+    record = night(place, read_record(place.night_folder(record.id)))
+    assert len(server.bodies) == asked + 1  # the submission
+    assert [one.subject for one in record.rounds] == ["Keep a list of what is done"]
+    assert not kept.exists()
+    _assert_paid(place, record, server)
