@@ -8,6 +8,7 @@ import sys
 MODULES = (
     "benchmarks.crafter_speed",
     "benchmarks.environments",
+    "benchmarks.gate_frontier",
     "benchmarks.host_cost",
     "benchmarks.long_episode",
 )

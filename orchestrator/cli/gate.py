@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -18,13 +19,14 @@ from orchestrator.cli.output import (
 )
 from orchestrator.cli.playing import play_jobs
 from orchestrator.episodes.planner import EpisodePlanner
+from orchestrator.errors import UsageError
 from orchestrator.evaluation import scores_by_seed
 from orchestrator.gate.banks import SLICE_SEEDS
 from orchestrator.gate.calibrate import calibrate as calibrate_rule
 from orchestrator.gate.power import PowerTable
 from orchestrator.gate.power import power as power_of
 from orchestrator.gate.rate import Rate
-from orchestrator.gate.rules import rule_from_name
+from orchestrator.gate.rules import AcceptanceRule, TwoStageRule, rule_from_name
 from orchestrator.gate.simulate import simulate as simulate_rule
 from orchestrator.night_record import paired_differences
 from orchestrator.verdicts import make_rule
@@ -44,6 +46,25 @@ RuleOption = Annotated[str, typer.Option(help="two-stage or strict-mean.")]
 SeedOption = Annotated[int, typer.Option(help="Seed of the simulation.", min=0)]
 
 
+AlphaOption = Annotated[
+    float | None,
+    typer.Option(help="Level of that stage; default: slowwave.toml.", min=0, max=1),
+]
+
+
+def _with_levels(rule: AcceptanceRule, **levels: float | None) -> AcceptanceRule:
+    """The rule with other levels where they are given."""
+    given: dict[str, Any] = {name: one for name, one in levels.items() if one is not None}
+    if not given:
+        return rule
+    if not isinstance(rule, TwoStageRule):
+        raise UsageError(
+            f"The rule {rule.name} makes no test and has no levels.",
+            mend="Leave --screen-alpha and --confirm-alpha out, or use --rule two-stage.",
+        )
+    return replace(rule, **given)
+
+
 @app.command()
 def simulate(
     rule: RuleOption = "two-stage",
@@ -53,6 +74,11 @@ def simulate(
         float, typer.Option(help="True gain of the better ones, in points.", callback=_finite)
     ] = 0.0,
     better: Annotated[int, typer.Option(help="How many are truly better.", min=0)] = 1,
+    proposals: Annotated[
+        int, typer.Option(help="Candidates of a round: the best on the screen is confirmed.", min=1)
+    ] = 1,
+    screen_alpha: AlphaOption = None,
+    confirm_alpha: AlphaOption = None,
     noise: Annotated[
         float, typer.Option(help="SD of an episode, in points.", min=0, callback=_finite)
     ] = 9.0,
@@ -66,15 +92,22 @@ def simulate(
     """Simulate nights and count false acceptances; calls the rule that a night uses.
 
     Example: slowwave gate simulate --rule strict-mean --nights 2000 --candidates 30
+
+    Example: slowwave gate simulate --candidates 6 --proposals 6 --confirm-alpha 0.05 --effect 8
     """
     place = workspace_or_here(workspace)
     configured = place.config.gate.rule == rule
     result = simulate_rule(
-        make_rule(place.config) if configured else rule_from_name(rule),
+        _with_levels(
+            make_rule(place.config) if configured else rule_from_name(rule),
+            screen_alpha=screen_alpha,
+            confirm_alpha=confirm_alpha,
+        ),
         nights=nights,
         candidates=candidates,
         effect=effect,
         better=better,
+        proposals=proposals,
         noise=noise,
         shared=shared,
         night_alpha=place.config.gate.night_alpha,

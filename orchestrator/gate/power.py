@@ -247,10 +247,10 @@ def _try(
     rule: AcceptanceRule, source: ScoreSource, seed: int, trial: int, effect: float
 ) -> _Outcome:
     """One candidate, alone in its night."""
-    player = draw_night(rule, source, night_rng(seed, trial), 1)
-    player.present(0, effect)
-    ruling = judge(rule, Confirmation("power", "simulated", "0"), MemoryBudget(1.0), player).ruling
-    return _Outcome(ruling.decision == "accept", player.episodes)
+    night = draw_night(rule, source, night_rng(seed, trial), 1)
+    confirmation = Confirmation("power", "simulated", "0")
+    ruling = judge(rule, confirmation, MemoryBudget(1.0), night.candidate(0, effect)).ruling
+    return _Outcome(ruling.decision == "accept", night.episodes)
 
 
 def _effect_rows(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -21,7 +22,7 @@ from orchestrator.gate.evidence import PairedScores
 from orchestrator.gate.protocol import AcceptanceRule, Need
 from orchestrator.gate.rate import Rate
 from orchestrator.gate.sources import GaussianSource, ScoreSource, StageDraw
-from orchestrator.gate.trial import judge
+from orchestrator.gate.trial import Player, race
 
 
 class SimulationResult(BaseModel):
@@ -33,6 +34,7 @@ class SimulationResult(BaseModel):
         candidates: Candidates in each.
         effect: True improvement of the better ones, in points of progression (percent).
         better: How many are truly better.
+        proposals: Candidates of a round; they are screened together, and the best is confirmed.
         noise: Standard deviation of an episode on one seed, in points.
         shared: Standard deviation of a seed's effect on all revisions, in points.
         night_alpha: Error budget of a night.
@@ -55,6 +57,7 @@ class SimulationResult(BaseModel):
     candidates: int
     effect: float
     better: int
+    proposals: int
     noise: float | None
     shared: float | None
     night_alpha: float
@@ -74,6 +77,7 @@ def simulate(
     candidates: int = 30,
     effect: float = 0.0,
     better: int = 1,
+    proposals: int = 1,
     noise: float = 9.0,
     shared: float = 6.0,
     night_alpha: float = 0.05,
@@ -87,6 +91,7 @@ def simulate(
         candidates: Candidates in each.
         effect: True improvement of the better ones, in points of progression (percent).
         better: How many are truly better; none if `effect` is 0.
+        proposals: Candidates that are made from one champion and race; 1 for one after the other.
         noise: Standard deviation of an episode on one seed, in points.
         shared: Standard deviation of a seed's effect on all revisions, in points.
         night_alpha: Error budget of a night.
@@ -107,6 +112,7 @@ def simulate(
         candidates=candidates,
         effect=effect,
         better=better,
+        proposals=proposals,
         night_alpha=night_alpha,
         seed=seed,
     )
@@ -121,6 +127,7 @@ def simulate_source(
     candidates: int,
     effect: float = 0.0,
     better: int = 1,
+    proposals: int = 1,
     night_alpha: float = 0.05,
     seed: int = 0,
 ) -> SimulationResult:
@@ -131,19 +138,23 @@ def simulate_source(
         raise BadRule(
             f"{better} of {candidates} candidates better by {effect} points is not possible."
         )
+    if proposals < 1:
+        raise BadRule(f"{proposals} proposals a round: there must be at least one.")
     better = better if effect else 0
     tally = _Tally()
     for night in range(nights):
         rng = night_rng(seed, night)
         places = set(rng.permutation(candidates)[:better].tolist())
         levels = [effect if which in places else 0.0 for which in range(candidates)]
-        _play_night(rule, draw_night(rule, source, rng, candidates), levels, night_alpha, tally)
+        scores = draw_night(rule, source, rng, candidates)
+        _play_night(rule, scores, levels, proposals, night_alpha, tally)
     return SimulationResult(
         rule=rule.name,
         nights=nights,
         candidates=candidates,
         effect=effect,
         better=better,
+        proposals=proposals,
         noise=None,
         shared=None,
         night_alpha=night_alpha,
@@ -164,9 +175,9 @@ def night_rng(seed: int, night: int) -> np.random.Generator:
 
 def draw_night(
     rule: AcceptanceRule, source: ScoreSource, rng: np.random.Generator, candidates: int
-) -> SimulatedPlayer:
+) -> SimulatedNight:
     """Draw all scores of a night, as many as the rule can ask for."""
-    return SimulatedPlayer(
+    return SimulatedNight(
         {stage.stage: source.draw(rng, candidates, stage) for stage in rule.plan()}
     )
 
@@ -181,8 +192,8 @@ class _Tally:
     gained: float = 0.0
 
 
-class SimulatedPlayer:
-    """Plays the candidates of one night out of its drawn scores."""
+class SimulatedNight:
+    """One night whose candidates play out of drawn scores."""
 
     def __init__(self, draws: Mapping[str, StageDraw]) -> None:
         """Start with the first champion.
@@ -196,39 +207,39 @@ class SimulatedPlayer:
             stage: draw.stored.tolist() for stage, draw in draws.items() if stage == "screen"
         }
         self._champion_level = 0.0
-        self._level = 0.0
-        self._which = 0
-        self._played: dict[str, int] = {}
+        self._levels: dict[int, float] = {}
+        self._played: dict[tuple[int, str], int] = {}
         self.episodes = 0
 
-    def present(self, which: int, level: float) -> None:
-        """The next candidate, better than the first champion by ``level`` points."""
-        self._which, self._level, self._played = which, level, {}
+    def candidate(self, which: int, level: float) -> Player:
+        """One of the night's candidates, better than the first champion by ``level`` points."""
+        self._levels[which] = level
+        return partial(self._play, which)
 
-    def promote(self) -> float:
-        """Make the present candidate champion.
+    def promote(self, which: int) -> float:
+        """Make a candidate champion.
 
         Returns:
             By how much it is truly better than the one it replaces, in points.
         """
-        gain = self._level - self._champion_level
-        self._champion_level = self._level
+        level = self._levels[which]
+        gain = level - self._champion_level
+        self._champion_level = level
         self._stored = {
-            stage: self._shifted(self._candidate[stage][self._which], self._level)
-            for stage in self._stored
+            stage: self._shifted(self._candidate[stage][which], level) for stage in self._stored
         }
         return gain
 
-    def __call__(self, need: Need, slice_index: int) -> PairedScores:
+    def _play(self, which: int, need: Need, slice_index: int) -> PairedScores:
         """Hand out the scores that were drawn; see `trial.Player`."""
-        fresh = need.pairs - self._played.get(need.stage, 0)
-        self._played[need.stage] = need.pairs
+        fresh = need.pairs - self._played.get((which, need.stage), 0)
+        self._played[which, need.stage] = need.pairs
         self.episodes += fresh * (2 if need.fresh_incumbent else 1)
         if need.fresh_incumbent:
-            champion = self._shifted(self._rerun[need.stage][self._which], self._champion_level)
+            champion = self._shifted(self._rerun[need.stage][which], self._champion_level)
         else:
             champion = self._stored[need.stage]
-        candidate = self._shifted(self._candidate[need.stage][self._which], self._level)
+        candidate = self._shifted(self._candidate[need.stage][which], self._levels[which])
         # Not validated again: two lists of finite numbers of one length, made just above.
         return PairedScores.model_construct(
             seeds=tuple(range(need.pairs)),
@@ -243,23 +254,30 @@ class SimulatedPlayer:
 
 def _play_night(
     rule: AcceptanceRule,
-    player: SimulatedPlayer,
+    scores: SimulatedNight,
     levels: list[float],
+    proposals: int,
     night_alpha: float,
     tally: _Tally,
 ) -> None:
     budget = MemoryBudget(night_alpha)
     wrong = right = False
-    for which, level in enumerate(levels):
-        player.present(which, level)
-        trial = judge(rule, Confirmation("night", "simulated", str(which)), budget, player)
-        tally.confirmations += trial.alpha > 0
-        if trial.ruling.decision != "accept":
-            continue
-        gain = player.promote()
-        wrong, right = wrong or gain <= 0, right or gain > 0
-        tally.reported += trial.ruling.effect or 0.0
-        tally.gained += gain
-    tally.episodes += player.episodes
+    for first in range(0, len(levels), proposals):
+        together = range(first, min(first + proposals, len(levels)))
+        trials = race(
+            rule,
+            [Confirmation("night", "simulated", str(which)) for which in together],
+            budget,
+            [scores.candidate(which, levels[which]) for which in together],
+        )
+        for which, trial in zip(together, trials, strict=True):
+            tally.confirmations += trial.alpha > 0
+            if trial.ruling.decision != "accept":
+                continue
+            gain = scores.promote(which)
+            wrong, right = wrong or gain <= 0, right or gain > 0
+            tally.reported += trial.ruling.effect or 0.0
+            tally.gained += gain
+    tally.episodes += scores.episodes
     tally.false_nights += wrong
     tally.true_nights += right

@@ -1,6 +1,9 @@
-"""The one driver of a rule: what a night and a simulation both do with a candidate.
+"""The one driver of a rule: what a night and a simulation both do with candidates.
 
     need -> (charge, slice) -> play -> evidence -> need -> ... -> verdict
+
+`judge` does so with one candidate. `race` does so with several that were made from one champion:
+all are screened, then the best survivor is confirmed, the next best only if that one fails.
 
 Nothing here plays or knows how: `play` is handed in. Resuming after a crash is running it again:
 the rule is pure, the charge is idempotent, and a player that keeps its results gives them back.
@@ -8,6 +11,7 @@ the rule is pure, the charge is idempotent, and a player that keeps its results 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,28 +73,109 @@ def judge(rule: AcceptanceRule, confirmation: Confirmation, budget: Budget, play
         SameRevision: Candidate and champion are the same tree; refused before any episode.
         BudgetError: The ledger cannot be used.
     """
-    if confirmation.candidate == confirmation.champion:
-        raise SameRevision(
-            f"The candidate {confirmation.candidate[:12]} is the champion's own tree.",
-            mend="Nothing was played; propose a revision that changes something.",
+    trial = _Course(rule, confirmation, budget, play).advance()
+    assert trial is not None
+    return trial
+
+
+def race(
+    rule: AcceptanceRule,
+    confirmations: Sequence[Confirmation],
+    budget: Budget,
+    players: Sequence[Player],
+) -> list[Trial]:
+    """Drive a rule for several candidates of one champion; at most one is accepted.
+
+    Screening charges nothing, so that many may be screened; and the one with the highest mean on
+    the screen is the likeliest to be better. Which of them is confirmed may depend on the screen in
+    any way: the confirmation is an exact test on fresh seeds, and what is charged bounds the
+    false acceptances as ever.
+
+    Args:
+        rule: The acceptance rule.
+        confirmations: Identities of the candidates.
+        budget: The night's error budget.
+        players: Plays the pairs of each.
+
+    Returns:
+        The trials in the order of the candidates. A survivor of the screen that was behind the
+        accepted one is ``indecisive``.
+
+    Raises:
+        SameRevision: As `judge`.
+        BudgetError: The ledger cannot be used.
+    """
+    courses = [
+        _Course(rule, confirmation, budget, play)
+        for confirmation, play in zip(confirmations, players, strict=True)
+    ]
+    trials = [course.advance(to_the_charge=True) for course in courses]
+    # Best first; sorting is stable, so of equals the one that was proposed first.
+    order = sorted(range(len(courses)), key=lambda one: -_mean(courses[one].evidence.screen))
+    accepted = False
+    for number in order:
+        trial = trials[number]
+        if trial is not None and trial.ruling.decision != "accept":
+            continue
+        if accepted:
+            trial = courses[number].outdone()
+        elif trial is None:
+            trial = courses[number].advance()
+        assert trial is not None
+        trials[number] = trial
+        accepted = accepted or trial.ruling.decision == "accept"
+    return [trial for trial in trials if trial is not None]
+
+
+class _Course:
+    """One candidate on its way through a rule."""
+
+    def __init__(
+        self, rule: AcceptanceRule, confirmation: Confirmation, budget: Budget, play: Player
+    ) -> None:
+        if confirmation.candidate == confirmation.champion:
+            raise SameRevision(
+                f"The candidate {confirmation.candidate[:12]} is the champion's own tree.",
+                mend="Nothing was played; propose a revision that changes something.",
+            )
+        self._rule, self._confirmation = rule, confirmation
+        self._budget, self._play = budget, play
+        self._slices: list[str] = []
+        self._alpha = 0.0
+        self.evidence = Evidence()
+
+    def advance(self, *, to_the_charge: bool = False) -> Trial | None:
+        """Play on to the ruling; or, if that is asked, to what would be charged (``None``)."""
+        while True:
+            asked = self._rule.next(self.evidence)
+            if isinstance(asked, Ruling):
+                return self._trial(asked)
+            index = 0
+            if asked.alpha:
+                if to_the_charge:
+                    return None
+                try:
+                    charge = self._budget.charge(self._confirmation, asked.alpha)
+                except AlphaSpent as spent:
+                    return self._trial(_unaffordable(self.evidence, spent))
+                index, self._alpha = charge.slice, charge.alpha
+            name = slice_name(asked.stage, index)
+            if name not in self._slices:
+                self._slices.append(name)
+            self.evidence = _extended(self.evidence, asked, self._play(asked, index))
+
+    def outdone(self) -> Trial:
+        """The trial of a survivor when another one of its round was accepted."""
+        return self._trial(
+            _unconfirmed(
+                self.evidence,
+                "Passed the screen, but another candidate of its round did better there and was "
+                "accepted: judge it again on that one.",
+            )
         )
-    evidence, alpha = Evidence(), 0.0
-    slices: list[str] = []
-    while True:
-        asked = rule.next(evidence)
-        if isinstance(asked, Ruling):
-            return Trial(asked, evidence, tuple(slices), alpha)
-        index = 0
-        if asked.alpha:
-            try:
-                charge = budget.charge(confirmation, asked.alpha)
-            except AlphaSpent as spent:
-                return Trial(_unaffordable(evidence, spent), evidence, tuple(slices), alpha)
-            index, alpha = charge.slice, charge.alpha
-        name = slice_name(asked.stage, index)
-        if name not in slices:
-            slices.append(name)
-        evidence = _extended(evidence, asked, play(asked, index))
+
+    def _trial(self, ruling: Ruling) -> Trial:
+        return Trial(ruling, self.evidence, tuple(self._slices), self._alpha)
 
 
 def verdict_of(
@@ -152,16 +237,20 @@ def _extended(evidence: Evidence, need: Need, scores: PairedScores) -> Evidence:
 
 
 def _unaffordable(evidence: Evidence, spent: AlphaSpent) -> Ruling:
-    screen = evidence.screen
-    differences = screen.differences()
-    effect = sum(differences) / len(differences) if differences else None
-    return Ruling(
-        "indecisive",
+    return _unconfirmed(
+        evidence,
         f"Passed the screen, but the night's error budget of {spent.limit:g} has {spent.left:g} "
         f"left and a confirmation costs {spent.asked:g}: nothing more is accepted this night.",
-        "screen",
-        effect,
-        None,
-        len(differences),
-        screen.missing,
     )
+
+
+def _unconfirmed(evidence: Evidence, reason: str) -> Ruling:
+    screen = evidence.screen
+    effect = _mean(screen) if screen.differences() else None
+    pairs = len(screen.differences())
+    return Ruling("indecisive", reason, "screen", effect, None, pairs, screen.missing)
+
+
+def _mean(scores: PairedScores) -> float:
+    differences = scores.differences()
+    return sum(differences) / len(differences) if differences else 0.0

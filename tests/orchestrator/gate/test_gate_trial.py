@@ -11,7 +11,7 @@ from orchestrator.gate.budget import ErrorBudget
 from orchestrator.gate.errors import SameRevision
 from orchestrator.gate.evidence import PairedScores
 from orchestrator.gate.rules import Need, StrictMeanRule, TwoStageRule
-from orchestrator.gate.trial import judge, verdict_of
+from orchestrator.gate.trial import judge, race, verdict_of
 
 THIS = Confirmation("n1", "crafter-v1", "candidate-tree", "champion-tree")
 
@@ -111,3 +111,65 @@ def test_the_same_tree_is_refused_before_any_episode() -> None:
 def test_a_player_that_hides_lost_pairs_is_a_bug() -> None:
     with pytest.raises(ValueError, match="needed 5 pairs and was given 3"):
         judge(TwoStageRule(), THIS, MemoryBudget(), Table([1.0] * 3, []))
+
+
+# --- several candidates of one champion ---------------------------------------------------------
+
+
+def rivals(*screens: float, confirm: list[float | None] | None = None) -> list[Table]:
+    """Candidates that are better by so much on every screening pair."""
+    return [Table([screen] * 10, confirm or [1.0] * 20) for screen in screens]
+
+
+def ids(count: int) -> list[Confirmation]:
+    return [Confirmation("n1", "crafter-v1", f"tree-{one}", "champion") for one in range(count)]
+
+
+def test_only_the_best_survivor_of_the_screen_is_confirmed() -> None:
+    budget = MemoryBudget()
+    players = rivals(2.0, 6.0, -1.0, 4.0)
+    trials = race(TwoStageRule(), ids(4), budget, players)
+    assert [one.ruling.decision for one in trials] == [
+        "indecisive", "accept", "reject", "indecisive",
+    ]  # fmt: skip
+    stages = [[need.stage for need, _ in player.asked] for player in players]
+    assert stages == [["screen"] * 2, ["screen"] * 2 + ["confirm"], ["screen"], ["screen"] * 2]
+    assert [one.alpha for one in trials] == [0.0, 0.01, 0.0, 0.0]
+    assert budget.left("n1") == pytest.approx(0.04)
+    assert "another candidate of its round did better" in trials[0].ruling.reason
+    assert trials[0].ruling.effect == 2.0
+
+
+def test_when_the_best_is_not_confirmed_the_next_best_is_tried() -> None:
+    budget = MemoryBudget()
+    players = [*rivals(6.0, confirm=[-1.0] * 20), *rivals(2.0, 4.0)]
+    trials = race(TwoStageRule(), ids(3), budget, players)
+    assert [one.ruling.decision for one in trials] == ["reject", "indecisive", "accept"]
+    assert budget.left("n1") == pytest.approx(0.03)
+
+
+def test_a_race_stops_confirming_when_the_error_budget_is_gone() -> None:
+    budget = MemoryBudget(night_alpha=0.01)
+    trials = race(TwoStageRule(), ids(2), budget, rivals(6.0, 5.0, confirm=[-1.0] * 20))
+    assert [one.ruling.decision for one in trials] == ["reject", "indecisive"]
+    assert "error budget" in trials[1].ruling.reason
+
+
+def test_of_equals_the_first_is_confirmed_and_a_race_of_one_is_a_trial() -> None:
+    first, second = race(TwoStageRule(), ids(2), MemoryBudget(), rivals(5.0, 5.0))
+    assert (first.ruling.decision, second.ruling.decision) == ("accept", "indecisive")
+    (alone,) = race(TwoStageRule(), ids(1), MemoryBudget(), rivals(5.0))
+    assert alone == judge(TwoStageRule(), ids(1)[0], MemoryBudget(), rivals(5.0)[0])
+
+
+def test_a_rule_without_a_confirmation_accepts_only_the_best_of_a_race() -> None:
+    trials = race(StrictMeanRule(), ids(3), MemoryBudget(), rivals(1.0, 3.0, 2.0))
+    assert [one.ruling.decision for one in trials] == ["indecisive", "accept", "indecisive"]
+
+
+def test_a_race_that_is_run_again_after_a_crash_is_charged_once() -> None:
+    budget = MemoryBudget()
+    for _ in range(2):
+        trials = race(TwoStageRule(), ids(2), budget, rivals(3.0, 5.0))
+        assert [one.slices for one in trials] == [("screen",), ("screen", "confirm[0]")]
+    assert budget.left("n1") == pytest.approx(0.04)
