@@ -172,9 +172,10 @@ class Workshop:
 
     def _try(self, _: NoArguments) -> str:
         trial, name = self._trial()
+        read = f" The short episode can be read as {name}." if name else ""
         if trial.refusal:
-            raise ToolRefusal(f"It would be refused. {trial.refusal}")
-        return f"It would not be refused. The short episode can be read as {name}."
+            raise ToolRefusal(f"It would be refused. {trial.refusal}{read}")
+        return f"It would not be refused.{read}"
 
     def _submit(self, asked: Submit) -> str:
         trial, _ = self._trial()
