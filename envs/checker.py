@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from envs.base import OUTCOMES, Environment, JsonValue, Observation, Step
-from envs.errors import EnvironmentBroken, EnvironmentFault
+from envs.errors import EnvironmentBroken, EnvironmentFault, is_of_the_machine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -46,17 +46,20 @@ class Checked:
     @property
     def instructions(self) -> str:
         """See `Environment.instructions`."""
-        return self.inside.instructions
+        with self._failures():
+            return self.inside.instructions
 
     @property
     def versions(self) -> Mapping[str, str]:
         """See `Environment.versions`."""
-        return self.inside.versions
+        with self._failures():
+            return self.inside.versions
 
     @property
     def progression(self) -> float:
         """See `Environment.progression`."""
-        now = self.inside.progression
+        with self._failures():
+            now = self.inside.progression
         if not isinstance(now, int | float) or not self._furthest <= now <= 1.0:  # nor NaN
             raise self._broken(f"its progression went from {self._furthest} to {now}")
         self._furthest = now
@@ -85,7 +88,8 @@ class Checked:
 
     def details(self) -> dict[str, JsonValue]:
         """See `Environment.details`."""
-        return self.inside.details()
+        with self._failures():
+            return self.inside.details()
 
     def render(self, size: tuple[int, int] | None = None) -> npt.NDArray[np.uint8]:
         """See `Environment.render`."""
@@ -106,9 +110,11 @@ class Checked:
         """Turn what an environment may not raise into a sentence; the machine's own stay."""
         try:
             yield
-        except (EnvironmentFault, OSError, MemoryError):
+        except EnvironmentFault:
             raise
         except Exception as error:
+            if is_of_the_machine(error):
+                raise
             raise self._broken(f"it failed with {type(error).__name__}: {error}") from error
 
     def _broken(self, how: str) -> EnvironmentBroken:

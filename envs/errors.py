@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Sequence
 
 LISTED = 40
@@ -89,3 +90,13 @@ def not_running(environment: str, why: str) -> EpisodeNotRunning:
     return EpisodeNotRunning(
         f"{environment} cannot play a step: {why}.", mend="Call reset(seed) first."
     )
+
+
+_MACHINE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE})
+
+
+def is_of_the_machine(error: BaseException) -> bool:
+    """Whether an error tells of a full disk or too little memory, and not of the environment."""
+    if isinstance(error, OSError):
+        return error.errno in _MACHINE
+    return isinstance(error, MemoryError)

@@ -21,6 +21,7 @@ from envs.errors import (
     EnvironmentFault,
     EnvironmentUnavailable,
     UnknownEnvironment,
+    is_of_the_machine,
 )
 from envs.minihack.tasks import TASKS
 
@@ -200,9 +201,11 @@ def make(name: str, *, world_cache: Path | None = None) -> Environment:
     factory = cast(_Factory, getattr(module, spec.factory))
     try:
         return Checked(factory(world_cache=world_cache, **spec.options))
-    except (EnvironmentFault, OSError, MemoryError):
+    except EnvironmentFault:
         raise
     except Exception as error:  # one broken task must not end a suite
+        if is_of_the_machine(error):
+            raise
         raise EnvironmentBroken(
             f"{spec.id} cannot be made: it failed with {type(error).__name__}: {error}.",
             mend=f"Mend it in {spec.module}, or play another.",

@@ -238,8 +238,13 @@ def _convert(name: str, folder: Path) -> Path:
                 count += len(levels)
             facts = {"format": _FORMAT, "count": str(count), "digest": digest.hexdigest()[:12]}
             file.executemany("insert into facts values (?, ?)", facts.items())
-    except BaseException:
+    except BaseException as error:
         new.unlink(missing_ok=True)
+        if isinstance(error, sqlite3.Error):
+            raise BadLevels(
+                f"The levels cannot be kept in {new.parent}: {error}. What was added before stays.",
+                mend=f"Make room there, or name another folder in {DATA_VARIABLE}.",
+            ) from None
         raise
     if not count:
         new.unlink(missing_ok=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from envs.base import WON, JsonValue, Observation, Step
+from envs.base import WON, JsonValue, Step
 from envs.minihack import boxoban
 from envs.minihack.instructions import instructions
 from envs.minihack.native import base, task_class
@@ -69,10 +69,8 @@ class MiniHackEnvironment(KeyedEnvironment):
         """1 once the task has been won, else 0."""
         return float(self._won)
 
-    def reset(self, seed: int) -> Observation:
-        """Begin the episode of this seed; see `KeyedEnvironment.reset`."""
+    def _forget(self) -> None:
         self._won = False
-        return super().reset(seed)
 
     def step(self, action: str) -> Step:
         """Press the key of an action; see `KeyedEnvironment.step`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from envs.base import STALLED, WON, JsonValue, Observation, Step
+from envs.base import STALLED, WON, JsonValue, Step
 from envs.nethack.game import Game, exact
 from envs.nethack.instructions import NETHACK
 from envs.nethack.keyed import KeyedEnvironment
@@ -58,11 +58,9 @@ class NetHackEnvironment(KeyedEnvironment):
         """See `envs.nethack.progression`."""
         return 1.0 if self._won else progression(self._deepest, self._highest)
 
-    def reset(self, seed: int) -> Observation:
-        """Begin the episode of this seed; see `KeyedEnvironment.reset`."""
+    def _forget(self) -> None:
         self._deepest = self._highest = 1
         self._turn, self._still, self._won = 0, 0, False
-        return super().reset(seed)
 
     def step(self, action: str) -> Step:
         """Press the key of an action; see `KeyedEnvironment.step`."""

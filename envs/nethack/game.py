@@ -14,11 +14,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from envs.nethack.keys import MORE
+from envs.nethack.keys import ESCAPE, MORE
 from envs.nethack.screen import OBSERVED, Page, Screen, read_page, read_screen
 
 MAX_PAGES = 200
 """Pages that may follow one key; NetHack's longest texts have some thirty."""
+
+EXPLORE = "Do you want to enter explore mode?"
 
 FOREVER = 10**9
 _GAME_OVER = 0
@@ -88,6 +90,7 @@ class Game:
         self._index = {key: number for number, key in enumerate(keys)}
         self.succeeded = False
         self.over = False
+        self._said = ""
 
     def begin(self, seed: int) -> Screen:
         """Start the game of a seed and read all that is said before the first move."""
@@ -108,7 +111,8 @@ class Game:
             The screen on which NetHack waits for the next key, or with which the game ended. Its
             arrays are overwritten by the next key.
         """
-        self._step(key)
+        # In explore mode the player need not die, and nothing counts: it is never entered.
+        self._step(ESCAPE if EXPLORE in self._said else key)
         return self._read([])
 
     def finish(self) -> tuple[str, str]:
@@ -146,6 +150,7 @@ class Game:
             page = self._page()
         native = self._native
         pages = tuple(text for text in said if text)
+        self._said = pages[-1] if pages else ""
         return read_screen(native.observed(native.last_observation), pages, page.menu)
 
     def _page(self) -> Page:

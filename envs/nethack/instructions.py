@@ -11,7 +11,7 @@ east, rows to the south. Under "In view" each kind of thing stands once, with th
 to each one and the way there: "closed door: 4 (4 north, 2 west)" is four moves away, for a \
 diagonal step is one move. The map shows all that is known of the level, also what is out of sight \
 now: . floor or doorway, # corridor, | and - walls or open doors, + closed door, < and > stairs up \
-and down, _ altar, { fountain, }} water or lava, ^ trap, letters are creatures, other signs are \
+and down, _ altar, { fountain, } water or lava, ^ trap, letters are creatures, other signs are \
 things.
 When NetHack asks a question or shows a menu, your next action is the answer: a single character, \
 a direction, or escape to leave."""

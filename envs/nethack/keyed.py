@@ -68,6 +68,9 @@ class KeyedEnvironment(abc.ABC):
     def _load(self) -> Game:
         """Load the game; called once."""
 
+    def _forget(self) -> None:  # noqa: B027  (most families need nothing)
+        """A new episode begins: forget what the progression was of the one before."""
+
     def _note(self, screen: Screen) -> None:  # noqa: B027  (most families need nothing)
         """Take in a screen, for the progression."""
 
@@ -93,6 +96,7 @@ class KeyedEnvironment(abc.ABC):
             self._game = self._load()
         self._running, self._terminal = True, None
         self._steps, self._how, self._cause = 0, "", ""
+        self._forget()
         return self._taken_in(self._game.begin(seed))
 
     def step(self, action: str) -> Step:

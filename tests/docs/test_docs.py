@@ -320,6 +320,9 @@ def test_the_attacks_and_what_gets_through_are_those_of_the_code() -> None:
         assert got_through == [not attack.held_by <= held for held in columns], attack.name
 
 
+PLAYER = '[models.action]\nprovider = "heuristic"\n'
+
+
 def test_configurations_that_are_shown_can_be_read(tmp_path: Path) -> None:
     shown = [
         block.text
@@ -329,9 +332,12 @@ def test_configurations_that_are_shown_can_be_read(tmp_path: Path) -> None:
     ]
     assert len(shown) >= 2
     for text in shown:
-        (tmp_path / "slowwave.toml").write_text(text, encoding="utf-8")
-        model = read_config(tmp_path / "slowwave.toml").models["action"]
-        assert model.provider in ("local", "openai")
+        whole = text if "[models.action]" in text else f"{text}\n{PLAYER}"
+        (tmp_path / "slowwave.toml").write_text(whole, encoding="utf-8")
+        models = read_config(tmp_path / "slowwave.toml").models
+        shown_ones = {role: model.provider for role, model in models.items() if role in text}
+        assert set(shown_ones.values()) <= {"anthropic", "local", "openai"}
+        assert shown_ones
 
 
 # --- the sentences of the troubleshooting page --------------------------------------------------

@@ -83,7 +83,7 @@ def test_the_editor_doubles_and_then_has_nothing_left(load: Any) -> None:
     files, lengths = seed_files(), []
     history: list[EditorView] = []
     while True:
-        draft = editor.propose(brief(files, history))
+        draft = editor.propose(brief(files, history), None)
         if draft is None:
             break
         changed = {**files, **draft.changes}
@@ -97,7 +97,14 @@ def test_the_editor_doubles_and_then_has_nothing_left(load: Any) -> None:
 
 def brief(files: dict[str, bytes], history: list[EditorView]) -> Brief:
     return Brief(
-        night="n", environment="crafter", files=files, episodes=[], history=history, lineage=[]
+        night="n",
+        number=1,
+        environment="crafter",
+        files=files,
+        episodes=[],
+        history=history,
+        lineage=[],
+        others={},
     )
 
 

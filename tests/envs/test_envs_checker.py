@@ -263,3 +263,23 @@ def test_a_full_disk_is_not_the_environments_fault() -> None:
     checked.reset(1)
     with pytest.raises(OSError, match="No space"):
         checked.step(checked.default_action)
+
+
+def test_a_file_that_an_environment_misses_is_its_own_fault() -> None:
+    class Failing(Ladder):
+        def reset(self, seed: int) -> Observation:
+            raise FileNotFoundError(2, "No such file", "quest.des")
+
+    with pytest.raises(EnvironmentBroken, match=r"failed with FileNotFoundError: .*quest\.des"):
+        Checked(Failing()).reset(1)
+
+
+@pytest.mark.parametrize("name", ["progression", "instructions", "versions", "details"])
+def test_whatever_is_asked_of_an_environment_may_only_fail_with_a_sentence(name: str) -> None:
+    def boom(self: object) -> object:
+        raise KeyError("boom")
+
+    members = {name: boom if name == "details" else property(boom)}
+    checked = Checked(type("Failing", (Ladder,), members)())
+    with pytest.raises(EnvironmentBroken, match=r"failed with KeyError: 'boom'"):
+        _ = checked.details() if name == "details" else getattr(checked, name)

@@ -309,3 +309,35 @@ def test_the_numbers_outside_a_game_are_not_taken_in(game: NetHackEnvironment, d
     before = game.details()
     game._taken_in(draw({}, status=(0,) * len(STATUS)))
     assert game.details() == before
+
+
+def test_explore_mode_in_which_nobody_need_die_is_never_entered(game: NetHackEnvironment) -> None:
+    game.reset(5)
+    game.step("extended_command")
+    for letter in "exploremode":
+        game.step(letter)
+    asked = game.step("enter").observation.text
+    assert "Do you want to enter explore mode?" in asked
+    told = game.step("y").observation.text
+    assert "non-scoring explore mode" not in told
+    assert not game.step("search").done  # and the game goes on as it was
+    game.step("extended_command")
+    for letter in "exploremode":
+        game.step(letter)
+    assert "Do you want to enter explore mode?" in game.step("enter").observation.text
+
+
+def test_a_refused_seed_leaves_the_running_game_alone(game: NetHackEnvironment) -> None:
+    game.reset(1)
+    game._deepest = 5
+    before = game.progression
+    with pytest.raises(InvalidSeed):
+        game.reset(-1)
+    assert game.progression == before
+    game.reset(1)
+    assert game.progression < before
+
+
+def test_the_rules_have_no_doubled_braces(game: NetHackEnvironment) -> None:
+    assert "}}" not in game.instructions
+    assert "{ fountain, } water or lava" in game.instructions
