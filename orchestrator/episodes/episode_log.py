@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from agents.memory.files import FilesBackend
 from orchestrator.episodes.trajectory import Trajectory, Turn
@@ -28,8 +28,6 @@ EventKind = Literal[
     "refused command",
 ]
 """What can be looked for."""
-
-EVENT_KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 STUCK_AFTER = 5
 """Steps on end that show the same and are called a stuck run."""

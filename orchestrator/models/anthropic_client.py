@@ -13,9 +13,9 @@ from typing import Any
 import anthropic
 
 from orchestrator.models.anthropic_stream import MessageAssembler
-from orchestrator.models.base import Message, Question, ToolMessage
+from orchestrator.models.base import Ask, Message, Question, ToolMessage
 from orchestrator.models.config import ModelConfig
-from orchestrator.models.sdk_client import Ask, SdkClient
+from orchestrator.models.sdk_client import SdkClient
 
 _NO_KEY = "none"
 _CACHED: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}

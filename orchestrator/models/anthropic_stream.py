@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from orchestrator.models.base import Block, Completion, Question, Usage
+from orchestrator.models.base import Ask, Block, Completion, Question, Usage
 from orchestrator.models.errors import BadModelReply, ModelRefused
-from orchestrator.models.sdk_client import Ask
 
 _FINISHED = {
     "end_turn": "stop",

@@ -66,6 +66,10 @@ class Question:
         return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
+Ask = Sequence[Message] | Question
+"""What a model is asked: a conversation, without tools or with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one call.
@@ -148,12 +152,6 @@ class ToolModelClient(Protocol):
         ...
 
 
-def question_ceiling(question: Question) -> int:
-    """An upper bound of a question's tokens, as `prompt_ceiling`; a vendor adds a few for tools."""
-    size = len(question.as_json().encode("utf-8", "surrogatepass"))
-    return size + 16 * len(question.messages) + 64 * len(question.tools) + 512
-
-
 def prompt_ceiling(messages: Sequence[Message]) -> int:
     """An upper bound of the prompt's tokens, for reserving.
 
@@ -162,3 +160,11 @@ def prompt_ceiling(messages: Sequence[Message]) -> int:
     """
     size = sum(len(message["content"].encode("utf-8", "surrogatepass")) for message in messages)
     return size + 16 * len(messages) + 64
+
+
+def ask_ceiling(ask: Ask) -> int:
+    """The same for anything that is asked; a vendor adds a few tokens for tools."""
+    if not isinstance(ask, Question):
+        return prompt_ceiling(ask)
+    size = len(ask.as_json().encode("utf-8", "surrogatepass"))
+    return size + 16 * len(ask.messages) + 64 * len(ask.tools) + 512

@@ -18,14 +18,14 @@ from types import TracebackType
 from orchestrator.errors import SlowwaveError, UsageError
 from orchestrator.models import retry
 from orchestrator.models.base import (
+    Ask,
     Completion,
     Message,
     ModelClient,
     Question,
     RemoteModelClient,
     ToolModelClient,
-    prompt_ceiling,
-    question_ceiling,
+    ask_ceiling,
 )
 from orchestrator.models.clients import ClientFactory, make_client
 from orchestrator.models.config import ModelConfig, Role
@@ -35,9 +35,6 @@ from orchestrator.models.ledger import Limits, SpendLedger
 from orchestrator.models.route import RoleMetrics, Route
 
 __all__ = ["Broker", "RoleMetrics"]
-
-_Ask = Sequence[Message] | Question
-"""What a model is asked: a conversation, with tools or without."""
 
 _Keep = Callable[[Completion, str, Decimal, float], None]
 """Keeps an answer: the completion, its ledger key, its cost, its seconds."""
@@ -243,7 +240,7 @@ class Broker:
         self._ordinal = ordinal + 1
         return route, ordinal
 
-    def _kept_or_asked(self, route: Route, ordinal: int, ask: _Ask) -> Completion:
+    def _kept_or_asked(self, route: Route, ordinal: int, ask: Ask) -> Completion:
         journal = self._journal if route.journalled else None
         if journal is None:
             return self._ask(route, ask, None)
@@ -260,7 +257,7 @@ class Broker:
 
         return self._ask(route, ask, keep)
 
-    def _ask(self, route: Route, ask: _Ask, keep: _Keep | None) -> Completion:
+    def _ask(self, route: Route, ask: Ask, keep: _Keep | None) -> Completion:
         """Ask until there is an answer, and count how that went."""
         began = self._clock()
         tries = 0
@@ -285,7 +282,7 @@ class Broker:
     def _try(
         self,
         route: Route,
-        ask: _Ask,
+        ask: Ask,
         seconds: float,
         began: float,
         keep: _Keep | None,
@@ -309,12 +306,11 @@ class Broker:
             self._settle(route, key, cost, completion.usage.total)
         return completion
 
-    def _reserve(self, route: Route, ask: _Ask) -> str:
+    def _reserve(self, route: Route, ask: Ask) -> str:
         """Keep room for one try; returns its ledger key, empty for a route that is not metered."""
         if self._ledger is None or not route.metered:
             return ""
-        prompt = question_ceiling(ask) if isinstance(ask, Question) else prompt_ceiling(ask)
-        answer = route.config.max_tokens
+        prompt, answer = ask_ceiling(ask), route.config.max_tokens
         key = self._key()
         self._ledger.reserve(
             self._night,
@@ -371,7 +367,7 @@ class Broker:
             client.close()
 
 
-def _put(client: ModelClient, ask: _Ask, seconds: float) -> Completion:
+def _put(client: ModelClient, ask: Ask, seconds: float) -> Completion:
     """Ask once."""
     if isinstance(ask, Question):
         assert isinstance(client, ToolModelClient)

@@ -13,14 +13,14 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from orchestrator.models.base import Block, Completion, Message, Question, Usage
+from orchestrator.models.base import Ask, Block, Completion, Question, Usage
 from orchestrator.models.errors import StoreFailure
 
 SCHEMA_VERSION = 1
@@ -49,7 +49,7 @@ class Entry:
     completion: Completion
 
 
-def request_hash(role: str, fingerprint: str, ask: Sequence[Message] | Question) -> str:
+def request_hash(role: str, fingerprint: str, ask: Ask) -> str:
     """What makes two requests the same request."""
     if isinstance(ask, Question):
         parts: list[Any] = [role, fingerprint, "tools", ask.as_json()]

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 import openai
 
-from orchestrator.models.base import Block, Question, ToolMessage, ToolSpec
+from orchestrator.models.base import Ask, Block, Question, ToolMessage, ToolSpec
 from orchestrator.models.config import ModelConfig
 from orchestrator.models.openai_stream import StreamAssembler
-from orchestrator.models.sdk_client import Ask, SdkClient
+from orchestrator.models.sdk_client import SdkClient
 
 _NO_KEY = "none"
 

@@ -10,15 +10,14 @@ import json
 from typing import Any
 
 from orchestrator.models.base import (
+    Ask,
     Block,
     Completion,
     Question,
     Usage,
-    prompt_ceiling,
-    question_ceiling,
+    ask_ceiling,
 )
 from orchestrator.models.errors import BadModelReply, ModelRefused
-from orchestrator.models.sdk_client import Ask
 
 _FINISHED = {
     "stop": "stop",
@@ -162,11 +161,7 @@ class StreamAssembler:
 
     def _estimate(self) -> Usage:
         written = len(self._joined().encode("utf-8", "surrogatepass")) + 1
-        return Usage(self._ceiling(), written, estimated=True)
-
-    def _ceiling(self) -> int:
-        asked = self._ask
-        return question_ceiling(asked) if isinstance(asked, Question) else prompt_ceiling(asked)
+        return Usage(ask_ceiling(self._ask), written, estimated=True)
 
     @property
     def _offered(self) -> bool:

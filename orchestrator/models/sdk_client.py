@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from orchestrator.errors import SlowwaveError
 from orchestrator.models import retry
-from orchestrator.models.base import Completion, Message, Question
+from orchestrator.models.base import Ask, Completion, Message, Question
 from orchestrator.models.config import ModelConfig
 from orchestrator.models.eventloop import LoopThread
 from orchestrator.models.sdk_errors import ErrorTranslator
@@ -36,8 +36,6 @@ TAIL_S = 5.0
 
 _GRACE_S = 5.0
 _LIST_S = 5.0
-
-Ask = Sequence[Message] | Question
 
 
 class Assembler(Protocol):

@@ -24,19 +24,19 @@ from orchestrator.scaffolds.trees import read_folder
 FAULTS_SHOWN = 10
 PATCH_SECONDS = 30.0
 
-Path_ = Field(description="Path inside the scaffold, such as prompts/plan.j2.")
+InScaffold = Field(description="Path inside the scaffold, such as prompts/plan.j2.")
 
 
 class OneFile(Arguments):
     """Arguments of `read_file` and `delete_file`."""
 
-    path: str = Path_
+    path: str = InScaffold
 
 
 class WriteFile(Arguments):
     """Arguments of `write_file`."""
 
-    path: str = Path_
+    path: str = InScaffold
     text: str = Field(description="The whole new content.")
 
 

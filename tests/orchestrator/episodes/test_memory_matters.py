@@ -9,6 +9,7 @@ import subprocess
 import sys
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +55,20 @@ def test_play_gets_worse_when_every_memory_result_is_blank(
     assert sign_test(gains) <= 0.05, gains
 
 
+def answered_elsewhere(asked: list[Any]) -> list[str]:
+    """The answers of a process in which sets and dictionaries of strings fall in another order."""
+    done = subprocess.run(
+        [sys.executable, "-c", ANSWER],
+        input=json.dumps(asked),
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": "4711"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return list(json.loads(done.stdout))
+
+
 def sign_test(gains: list[int]) -> float:
     """Chance of as many better seeds, if better and worse were equally likely; ties say nothing."""
     better, changed = sum(gain > 0 for gain in gains), sum(gain != 0 for gain in gains)
@@ -93,14 +108,4 @@ def test_the_heuristic_is_a_pure_function_of_the_messages(
     assert [HeuristicClient().complete(asked).text for asked, _ in calls] == [
         said for _, said in calls
     ]
-    # and in a process of its own, where sets and dictionaries of strings fall in another order
-    done = subprocess.run(
-        [sys.executable, "-c", ANSWER],
-        input=json.dumps([asked for asked, _ in calls]),
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": "4711"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(done.stdout) == [said for _, said in calls]
+    assert answered_elsewhere([asked for asked, _ in calls]) == [said for _, said in calls]
