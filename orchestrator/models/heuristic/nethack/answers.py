@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 from orchestrator.models.heuristic.game import Decision
-from orchestrator.models.heuristic.nethack.errands import FREEZERS, door_beside, lava_ahead
+from orchestrator.models.heuristic.nethack.belongings import (
+    FOOD,
+    FREEZING_HORNS,
+    FREEZING_WANDS,
+    HEALING,
+    carried,
+)
+from orchestrator.models.heuristic.nethack.errands import door_beside, lava_ahead
 from orchestrator.models.heuristic.nethack.scene import Scene
 
-FOOD = (
-    "food ration", "cram", "lembas", "apple", "orange", "pear", "melon", "banana", "carrot",
-    "fortune cookie", "candy", "pancake", "cream pie", "slime mold", "tripe", "egg", "K-ration",
-    "C-ration", "gunyoki", "meatball", "huge chunk of meat", "kelp",
-)  # fmt: skip
-HEALING = ("of healing", "of extra healing", "of full healing")
 _CHOICES = re.compile(r"\[(.+?)(?: or \?\*)?\]")
 _TRAVEL = "Where do you want to travel to"
 
@@ -39,7 +40,7 @@ def answer(scene: Scene) -> Decision | None:
     if "want to drink" in last:
         return Decision(_letter(scene, HEALING, last), "heal")
     if "want to zap" in last or "want to use or apply" in last:
-        return Decision(_letter(scene, FREEZERS, last), "freeze")
+        return Decision(_letter(scene, FREEZING_WANDS + FREEZING_HORNS, last), "freeze")
     if "Improvise" in last:
         return Decision("n", "freeze")
     return Decision("n" if "[yn" in last else "escape", "leave")
@@ -61,15 +62,12 @@ def _direction(scene: Scene) -> str:
     return lava_ahead(scene) or "escape"
 
 
-def _letter(scene: Scene, names: tuple[str, ...], question: str) -> str:
-    """The first thing carried that has one of the names and is asked for, or else what is."""
+def _letter(scene: Scene, kinds: tuple[str, ...], question: str) -> str:
+    """The first thing of the kinds that is offered, or else the first that is."""
     offered = _CHOICES.search(question)
     letters = _spelled(offered[1]) if offered else ""
-    for name in names:
-        for letter, described in scene.view.inventory:
-            if name in described and letter in letters:
-                return letter
-    return letters[:1] if letters[:1].isalpha() else "escape"
+    wanted = next((letter for letter in carried(scene, kinds) if letter in letters), "")
+    return wanted or (letters[:1] if letters[:1].isalpha() else "escape")
 
 
 def _spelled(letters: str) -> str:

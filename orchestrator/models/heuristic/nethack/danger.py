@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from orchestrator.models.heuristic.game import Decision
-from orchestrator.models.heuristic.nethack.answers import FOOD, HEALING
+from orchestrator.models.heuristic.nethack.belongings import FOOD, HEALING, carried
 from orchestrator.models.heuristic.nethack.scene import DEADLY, SESSILE, Scene, is_one_of
 from orchestrator.models.heuristic.nethack.terrain import STEPS, number
 
@@ -15,6 +15,7 @@ RETREAT_WITHIN = 8
 PRAYER_EVERY = 1_000
 FIRST_PRAYER = 300
 """Turns: before, and sooner after another, a prayer is likely to anger the god."""
+_NO_FOOD = "don't have anything to eat"
 
 
 def recover(scene: Scene) -> Decision | None:
@@ -25,9 +26,10 @@ def recover(scene: Scene) -> Decision | None:
     rested = view.turn - (FIRST_PRAYER - PRAYER_EVERY if prayed is None else prayed)
     if (wounded or starving) and scene.can("pray") and rested > PRAYER_EVERY:
         return Decision("pray", "pray")
-    if wounded and scene.can("quaff") and _carries(scene, HEALING):
+    if wounded and scene.can("quaff") and carried(scene, HEALING):
         return Decision("quaff", "heal")
-    if view.state & {"hungry", "weak"} and scene.can("eat") and _carries(scene, FOOD):
+    hungry = bool(view.state & {"hungry", "weak", "fainting"})
+    if hungry and scene.can("eat") and carried(scene, FOOD) and _NO_FOOD not in view.message:
         return Decision("eat", "eat")
     return None
 
@@ -39,7 +41,7 @@ def fight(scene: Scene) -> Decision | None:
     for word, (dx, dy) in STEPS.items():
         place = x + dx, y + dy
         name = scene.level.hostile.get(place)
-        if name and not is_one_of(name, DEADLY + SESSILE):
+        if name and scene.can(word) and not is_one_of(name, DEADLY + SESSILE):
             beside.append(("remembered" in name, word, name))
     if not beside:
         return None
@@ -71,8 +73,3 @@ def retreat(scene: Scene) -> Decision | None:
         if (x + dx, y + dy) not in scene.level.hostile:
             return Decision(path[0], "fall back")
     return None
-
-
-def _carries(scene: Scene, names: tuple[str, ...]) -> bool:
-    carried = (name for _, name in scene.view.inventory if "spellbook" not in name)
-    return any(is_one_of(name, names) for name in carried)

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from orchestrator.models.heuristic.game import Decision
+from orchestrator.models.heuristic.nethack.belongings import (
+    FREEZING_HORNS,
+    FREEZING_WANDS,
+    carried,
+)
 from orchestrator.models.heuristic.nethack.scene import Scene
 from orchestrator.models.heuristic.nethack.terrain import (
     CLOSED,
+    DOOR,
     FREE,
     STEPS,
     WIDTH,
@@ -18,10 +24,12 @@ GUESS_EVERY = 8
 FAR_FROM = 3
 """Steps in one direction that are worth a run."""
 
-FREEZERS = ("wand", "horn")
+TRY, TRIES = 12, 5
+"""Of so many spells of so many turns, one passes without a try to freeze lava."""
 ACROSS = 8
 """Squares of lava that a ray may bridge."""
 
+_NO_CHARGE = "Nothing happens"
 _LAVA = "molten lava"
 _LOCKED = ("This door is locked", "WHAMM", "door is locked")
 
@@ -74,9 +82,12 @@ def freeze(scene: Scene) -> Decision | None:
     """Freeze lava that bars the way, with whatever may do it."""
     if _LAVA not in scene.view.things:
         return None
-    tool = next((name for name in FREEZERS if _carried(scene, name)), "")
-    command = "zap" if tool == "wand" else "apply"
+    command = "zap" if carried(scene, FREEZING_WANDS) else "apply"
+    tool = command == "zap" or bool(carried(scene, FREEZING_HORNS))
     if not tool or not scene.can(command):
+        return None
+    # What has not frozen it yet may be no freezer at all: now and then the way is sought elsewhere.
+    if _NO_CHARGE in scene.view.message or scene.mood(TRY, TRIES) == 0:
         return None
     if lava_ahead(scene):
         return Decision(command, "freeze the lava")
@@ -127,8 +138,4 @@ def _ends_there(scene: Scene, word: str, steps: int) -> bool:
     """Whether a run in that direction cannot lead past the end of the path."""
     dx, dy = STEPS[word]
     beyond = scene.here + (steps + 1) * (dx + dy * WIDTH)
-    return scene.level.squares[beyond] not in (1, 2)
-
-
-def _carried(scene: Scene, word: str) -> bool:
-    return any(word in name for _, name in scene.view.inventory)
+    return scene.level.squares[beyond] not in (FREE, DOOR)

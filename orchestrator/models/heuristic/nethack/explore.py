@@ -11,7 +11,6 @@ from orchestrator.models.heuristic.nethack.terrain import (
     BLOCKED,
     DOOR,
     FREE,
-    STEPS,
     UNKNOWN,
     WIDTH,
     number,
@@ -34,13 +33,15 @@ WAVERING = 40
 and fro between the two nearest for ever."""
 PUSH_EVERY = 3
 """Of so many spells, boulders are pushed in one."""
+BREAK_OUT = 3
+"""One of so many actions goes anywhere while the prompt warns of circles."""
 SPELL = 24
 """Turns for which a player who remembers nothing searches on at one place."""
 
 
 def explore(scene: Scene) -> Decision:
     """One step into the unknown, or a search where nothing unknown is left."""
-    if scene.facts.warning and scene.chance % 3 == 0:
+    if scene.facts.warning and scene.chance % BREAK_OUT == 0:
         return Decision(_any_way(scene), "break out")
     path = _into_the_unknown(scene, scene.ways)
     if path:
@@ -146,11 +147,7 @@ def _beyond(scene: Scene, square: int) -> bool:
 
 def _any_way(scene: Scene) -> str:
     """Some step that can be taken, by chance."""
-    free = [
-        word
-        for word, (dx, dy) in STEPS.items()
-        if scene.here + dx + dy * WIDTH in scene.ways.distance
-    ]
+    free = scene.steps()
     if not free:
         return "search" if scene.can("search") else "escape"
-    return free[scene.chance % len(free)]
+    return free[scene.chance // BREAK_OUT % len(free)]

@@ -9,7 +9,7 @@ from orchestrator.models.heuristic.nethack.terrain import FREE, STEPS
 from orchestrator.models.heuristic.nethack.view import Place, View
 
 _STUCK = ("in vain", "perhaps that's why you cannot")
-_PRAYERS = ("You begin praying", "You are surrounded by", "You feel that", "You feel a hopeful")
+_PRAYERS = ("You begin praying", "You are surrounded by")
 
 
 def news(before: View, action: str, after: View, facts: Facts) -> News:
@@ -23,7 +23,7 @@ def news(before: View, action: str, after: View, facts: Facts) -> News:
     """
     at = f"at ({after.here[0]}, {after.here[1]}) on level {level_name(after)}"
     achieved = []
-    if any(words in after.message for words in _PRAYERS[:2]):
+    if any(words in after.message for words in _PRAYERS):
         achieved.append(f"prayed on turn {after.turn}")
     if after.level > before.level:
         achieved.append(f"reached level {level_name(after)}")

@@ -117,6 +117,12 @@ class Scene:
         view = self.view
         return crc32(f"{view.here} {view.turn} {view.level} {view.message}".encode())
 
+    def steps(self) -> list[str]:
+        """The steps that the vocabulary has and that nothing bars from here."""
+        near = ((word, self.here + dx + dy * WIDTH) for word, (dx, dy) in STEPS.items())
+        path = self.ways.path
+        return [word for word, square in near if self.can(word) and path(square) == [word]]
+
     def mood(self, turns: int, choices: int) -> int:
         """One of several choices, the same for a number of turns on end."""
         view = self.view

@@ -16,7 +16,7 @@ _CURSOR = re.compile(r"^The cursor is at \((\d+), (\d+)\)\.$", re.M)
 _MAP = re.compile(r"^Map \(columns (\d+) to \d+, rows (\d+) to \d+; you are @\):$", re.M)
 _WAY = re.compile(r"(\d+) \((?:(\d+) (north|south))?(?:, )?(?:(\d+) (east|west))?\)")
 _STATUS = re.compile(
-    r"^Status: hit points (-?\d+)/(\d+), .*?experience level (\d+) .*?, turn (\d+), (.+)\.$",
+    r"^Status: hit points (-?\d+)/(\d+), .*?, turn (\d+), (.+)\.$",
     re.M,
 )
 
@@ -42,7 +42,6 @@ class View:
         rows: Rows of the known map.
         corner: Column and row of the map's first character.
         health, most_health: Hit points.
-        experience: Experience level.
         turn: The game's clock.
         state: Words for hunger and afflictions.
         inventory: Letter and description of what is carried.
@@ -61,7 +60,6 @@ class View:
     corner: Place
     health: int
     most_health: int
-    experience: int
     turn: int
     state: frozenset[str]
     inventory: tuple[tuple[str, str], ...]
@@ -108,9 +106,8 @@ def parse_view(text: str) -> View:
         corner=corner,
         health=int(status[1]),
         most_health=int(status[2]),
-        experience=int(status[3]),
-        turn=int(status[4]),
-        state=frozenset(status[5].split(", ")),
+        turn=int(status[3]),
+        state=frozenset(status[4].split(", ")),
         inventory=tuple(
             (line[0], line[4:]) for line in text[status.end() :].split("\n") if line[1:4] == " - "
         ),

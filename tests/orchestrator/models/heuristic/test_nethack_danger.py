@@ -51,6 +51,14 @@ def test_prayer_helps_below_six_points_or_a_seventh(
     assert recovering(turn=5000, hit_points=points) == action
 
 
+@pytest.mark.parametrize("state", ["hungry", "weak", "fainting"])
+def test_the_hungry_and_starving_eat_unless_nothing_is_left(state: str) -> None:
+    asked = {"turn": 5000, "state": state, "inventory": RATION}
+    assert recovering(Facts(prayed=4900), **asked) == "eat"
+    told = "You don't have anything to eat."
+    assert recovering(Facts(prayed=4900), message=told, **asked) is None
+
+
 @pytest.mark.parametrize("state", ["weak", "fainting"])
 def test_prayer_helps_the_starving_and_not_the_hungry(state: str) -> None:
     assert recovering(turn=5000, state=f"{state}, burdened") == "pray"
@@ -94,6 +102,11 @@ def test_the_wounded_drink_what_is_known_to_heal(carried: str, action: str | Non
         ("a slime mold", "eat"),
         ("an uncursed newt corpse", None),  # it may have lain for long
         ("a tin opener", None),
+        ("a spear", None),
+        ("an orange potion", None),
+        ("3 uncursed oranges", "eat"),
+        ("a pear named a spear (unpaid, 9 zorkmids)", "eat"),
+        ("2 huge chunks of meat", "eat"),
     ],
 )
 def test_the_hungry_eat_what_keeps(carried: str, action: str | None) -> None:
@@ -119,6 +132,12 @@ def test_the_hungry_eat_what_keeps(carried: str, action: str | None) -> None:
 )
 def test_a_creature_is_hit_in_the_direction_it_is_in(drawing: str, action: str) -> None:
     assert struck(drawing) == action
+
+
+def test_who_has_no_word_for_a_diagonal_hits_straight_only() -> None:
+    straight = frozenset(("north", "east", "south", "west"))
+    assert struck("r..\n.@.\n...", can=straight) is None
+    assert struck("r..\n.@r\n...", can=straight) == "east"
 
 
 def test_a_creature_is_hit_across_the_corner_of_a_doorway() -> None:

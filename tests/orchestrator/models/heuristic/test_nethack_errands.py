@@ -176,6 +176,19 @@ def test_a_wand_is_zapped_and_a_horn_applied(
     assert frozen(RIVER.replace("%s", "..@"), *carried, can=LEVEL | set(able)) == action
 
 
+@pytest.mark.parametrize("name", ["a wand of digging", "a fire horn", "a tooled horn"])
+def test_what_is_known_not_to_freeze_is_not_tried(name: str) -> None:
+    assert frozen(RIVER.replace("%s", "..@"), ("k", name)) is None
+
+
+def test_a_wand_that_may_not_freeze_is_not_zapped_for_ever() -> None:
+    bank, unknown = RIVER.replace("%s", "..@"), ("k", "a sapphire wand")
+    tries = [frozen(bank, unknown, turn=turn) for turn in range(1_000)]
+    assert set(tries) == {"zap", None}
+    assert tries.count("zap") > tries.count(None)
+    assert frozen(bank, unknown, turn=tries.index("zap"), message="Nothing happens.") is None
+
+
 @pytest.mark.parametrize(
     "drawing",
     [

@@ -256,6 +256,28 @@ def test_whoever_goes_round_in_circles_breaks_out_now_and_then() -> None:
     assert not any(one.goal == "break out" for one in decisions(warning=False))
 
 
+@pytest.mark.parametrize(
+    ("can", "ways"),
+    [
+        (WALK, {"north", "east", "southwest"}),
+        (STRAIGHT, {"north", "east"}),  # as in Boxoban
+    ],
+)
+def test_out_of_a_circle_every_step_that_can_be_taken_is_taken(
+    can: frozenset[str], ways: set[str]
+) -> None:
+    fork = " # \n-@#\n#| "
+    facts = Facts(visited=row(range(3)), warning=True)
+    found = [explored(fork, facts, "search", can, turn=turn) for turn in range(200)]
+    assert {one.action for one in found if one.goal == "break out"} == ways
+
+
+def test_nobody_breaks_out_across_the_corner_of_a_doorway() -> None:
+    facts = Facts(visited=row(range(3)), warning=True)
+    found = [explored("|..\n@..\n|..", facts, can=WALK, turn=turn) for turn in range(200)]
+    assert {one.action for one in found if one.goal == "break out"} == {"east"}
+
+
 def test_who_remembers_nothing_keeps_to_one_end_for_a_spell_and_not_for_ever() -> None:
     spells = [
         {way(explored("####@####", turn=turn)) for turn in range(start, start + 24)}

@@ -87,7 +87,6 @@ def check_against(view: View, screen: Screen) -> None:
         status[nethack.NLE_BL_HPMAX],
     )
     assert view.turn == status[nethack.NLE_BL_TIME]
-    assert view.experience == status[nethack.NLE_BL_XP]
     assert view.level == status[nethack.NLE_BL_DEPTH]
     assert view.dungeon == "the Dungeons of Doom"
     assert view.inventory == screen.inventory
