@@ -30,7 +30,8 @@ TIMEOUT_S = 120.0
 MOVES = 8
 """How many of the first actions are drawn more often."""
 
-_LATER = "2031-02-14 23:59:50"
+NEW_MOON, FULL_MOON = "2026-11-10 12:00:00", "2026-11-24 03:00:00"
+"""Dates on which luck and the first message of a game by the clock differ from each other's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +56,13 @@ class _Variant:
     hash_seed: str
     ballast: int
     warm_up: int
-    later: bool
+    date: str
 
 
 _VARIANTS = (
-    _Variant(hash_seed="0", ballast=0, warm_up=0, later=False),
-    _Variant(hash_seed="1", ballast=50_003, warm_up=1, later=True),
-    _Variant(hash_seed="2", ballast=200_017, warm_up=0, later=False),
+    _Variant(hash_seed="0", ballast=0, warm_up=0, date=NEW_MOON),
+    _Variant(hash_seed="1", ballast=50_003, warm_up=1, date=FULL_MOON),
+    _Variant(hash_seed="2", ballast=200_017, warm_up=0, date=""),
 )
 
 
@@ -172,7 +173,7 @@ class _Failure:
 
 def _run(name: str, seed: int, steps: int, variant: _Variant) -> str | _Failure:
     command = [
-        *(("faketime", _LATER) if variant.later and shutil.which("faketime") else ()),
+        *(("faketime", variant.date) if variant.date and shutil.which("faketime") else ()),
         *(sys.executable, "-m", "envs.determinism", name),
         *("--seed", str(seed), "--steps", str(steps)),
         *("--ballast", str(variant.ballast), "--warm-up", str(variant.warm_up)),

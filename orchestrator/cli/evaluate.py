@@ -167,11 +167,12 @@ def _show_one(
     *,
     json: bool,
 ) -> None:
-    summary = summarize(played.outcomes, len(selection.ids))
+    silent = _silent(selection, [played])
+    summary = summarize(played.outcomes, len(selection.ids) - len(silent))
     if json:
         print_json(
             {
-                **_heading(planner, selection),
+                **_heading(planner, selection, silent),
                 "tree": played.tree,
                 "episodes": [
                     as_json(one, place) for one in played.outcomes if isinstance(one, EpisodeResult)
@@ -190,7 +191,7 @@ def _show_one(
         highlight=False,
     )
     if len(selection.ids) > 1:  # else the table says it, seed by seed
-        _say_missing([played])
+        _say_missing([played], silent)
 
 
 def _seeds(played: Contender) -> Table:
@@ -212,10 +213,12 @@ def _show_all(
     planner: EpisodePlanner, selection: Selection, contenders: list[Contender], *, json: bool
 ) -> None:
     first = contenders[0]
-    base = scores_by_seed(first.outcomes, len(selection.ids))
+    silent = _silent(selection, contenders)
+    environments = len(selection.ids) - len(silent)
+    base = scores_by_seed(first.outcomes, environments)
     rows: list[dict[str, Any]] = []
     for one in contenders:
-        summary = summarize(one.outcomes, len(selection.ids))
+        summary = summarize(one.outcomes, environments)
         row: dict[str, Any] = {
             "scaffold": one.name,
             "tree": one.tree,
@@ -229,11 +232,12 @@ def _show_all(
             "metrics": summary.metrics,
         }
         if one is not first:
-            found = compare(base, scores_by_seed(one.outcomes, len(selection.ids)))
+            found = compare(base, scores_by_seed(one.outcomes, environments))
             row |= {"difference": found.as_record()}
         rows.append(row)
     if json:
-        print_json({**_heading(planner, selection), "against": first.name, "scaffolds": rows})
+        heading = _heading(planner, selection, silent)
+        print_json({**heading, "against": first.name, "scaffolds": rows})
         return
     table = Table("scaffold", "mean", f"difference to {first.name}", "95% interval", "p", "pairs")
     for row in rows:
@@ -253,7 +257,7 @@ def _show_all(
     screen.print(table)
     if len(selection.ids) > 1:
         screen.print(_by_environment(contenders))
-    _say_missing(contenders)
+    _say_missing(contenders, silent)
 
 
 def _by_environment(contenders: list[Contender]) -> Table:
@@ -269,10 +273,25 @@ def _by_environment(contenders: list[Contender]) -> Table:
 # --- shared -----------------------------------------------------------------------------------
 
 
-def _heading(planner: EpisodePlanner, selection: Selection) -> dict[str, Any]:
+def _silent(selection: Selection, contenders: list[Contender]) -> list[str]:
+    """The environments of a suite that gave nobody a single episode, while others did.
+
+    No score of theirs can enter a mean, and waiting for one would leave the suite without any.
+    """
+    played = {
+        outcome.environment
+        for one in contenders
+        for outcome in one.outcomes
+        if isinstance(outcome, EpisodeResult)
+    }
+    return [name for name in selection.ids if name not in played] if played else []
+
+
+def _heading(planner: EpisodePlanner, selection: Selection, silent: list[str]) -> dict[str, Any]:
     return {
         "environment": selection.name,
         "environments": list(selection.ids),
+        "left_out": silent,
         "unavailable": dict(selection.unavailable),
         "sandbox": planner.config.sandbox,
     }
@@ -282,8 +301,8 @@ def _missing(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     return [one.model_dump() for one in outcomes if isinstance(one, MissingEpisode)]
 
 
-def _say_missing(contenders: list[Contender]) -> None:
-    """Each reason once, with how many episodes it cost."""
+def _say_missing(contenders: list[Contender], silent: list[str]) -> None:
+    """Each reason once, with how many episodes it cost; then what is in no mean."""
     reasons: dict[str, int] = {}
     for one in contenders:
         for outcome in one.outcomes:
@@ -292,6 +311,9 @@ def _say_missing(contenders: list[Contender]) -> None:
                 reasons[said] = reasons.get(said, 0) + 1
     for said, count in reasons.items():
         aside.print(f"{count} missing: {said}", highlight=False, markup=False, soft_wrap=True)
+    for name in silent:
+        said = f"{name} gave no episode at all and is in no mean; slowwave envs check {name}"
+        aside.print(f"{said} tries it alone.", highlight=False, markup=False, soft_wrap=True)
 
 
 def _mean(mean: float | None, stderr: float | None) -> str:

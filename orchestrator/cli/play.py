@@ -30,6 +30,7 @@ from orchestrator.cli.playing import (
     configured,
     prepared_scaffold,
 )
+from orchestrator.config import Config
 from orchestrator.episodes.job import run_job
 from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.episodes.spec import EpisodeResult
@@ -66,23 +67,32 @@ def play(
     )
     folder, tree = prepared_scaffold(place, selection, scaffold)
     (job,) = planner.jobs(folder, tree, [seed], author=author_of(place, tree))
-    store = EpisodeStore(place.artifacts)
-    before = store.get(job.spec.key)
-    if again and before is not None:
-        store.forget(job.spec.key)
+    before = EpisodeStore(place.artifacts).get(job.spec.key)
     with progress_bars() as watcher:
-        result = run_job(job, lambda done: watcher.advance("playing", done, planner.steps))
-    if again and before is not None and before.digest != result.digest:
+        result = run_job(
+            job, lambda done: watcher.advance("playing", done, planner.steps), again=again
+        )
+    if before is not None and before.digest != result.digest:
         raise SlowwaveError(
             f"Seed {seed} gave another game than before ({result.digest[:12]} against"
             f" {before.digest[:12]}).",
-            mend="Run `slowwave doctor`: the seeds of this installation do not hold.",
+            mend=_why_another(config),
         )
     if json:
         print_json({**as_json(result, place), "sandbox": planner.config.sandbox})
     else:
         _print_episode(result, place)
         screen.print(f"sandbox {planner.config.sandbox}", highlight=False)
+
+
+def _why_another(config: Config) -> str:
+    """What may be behind two games of one seed: a model that samples, or else the seeds."""
+    if any(model.provider != "heuristic" for model in config.models.values()):
+        return (
+            "A model may answer otherwise each time; `slowwave envs check` tries the game alone,"
+            " and --model heuristic plays it without one."
+        )
+    return "Run `slowwave doctor`: the seeds of this installation do not hold."
 
 
 def _print_episode(result: EpisodeResult, place: Workspace) -> None:

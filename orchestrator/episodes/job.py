@@ -76,13 +76,20 @@ class EpisodeJob(BaseModel):
     limits: Limits | None = None
 
 
-def run_job(job: EpisodeJob, on_step: Callable[[int], None] | None = None) -> EpisodeResult:
+def run_job(
+    job: EpisodeJob, on_step: Callable[[int], None] | None = None, *, again: bool = False
+) -> EpisodeResult:
     """The job's result, from the store or played now.
+
+    Args:
+        job: What to play.
+        on_step: Called with the number of steps played.
+        again: Play although the result is stored; it stays until the new one takes its place.
 
     Raises:
         InfrastructureError: The machinery failed: the episode is missing.
     """
-    found = stored_result(job)
+    found = None if again else stored_result(job)
     if found is not None:
         return found
     store = EpisodeStore(job.artifacts)

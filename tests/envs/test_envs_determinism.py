@@ -17,7 +17,7 @@ import pytest
 from envs import determinism
 from envs.crafter.environment import CrafterEnvironment
 from envs.crafter.world import ChunkMembers, World
-from envs.determinism import check_determinism, digest_of, digest_trial
+from envs.determinism import FULL_MOON, NEW_MOON, check_determinism, digest_of, digest_trial
 from envs.errors import UnknownEnvironment
 from envs.minihack.boxoban import DATA_VARIABLE
 from envs.registry import SPECS, available, make
@@ -28,12 +28,9 @@ STEPS = 1_000
 pytestmark = pytest.mark.xdist_group("determinism")  # what a process found is shared
 NETHACKS = tuple(name for name in SPECS if name != "crafter-v1")
 
-# NetHack's phase_of_the_moon is 0, new, on the first, 4, full, on the third, and neither on the
-# others; the second is a Friday the 13th, and what begins on the last goes on through midnight.
-NEW_MOON, FRIDAY, FULL_MOON, PLAIN, MIDNIGHT = (
-    "2026-11-10 12:00:00", "2026-11-13 12:00:00", "2026-11-24 03:00:00", "2027-11-19 12:00:00",
-    "2026-11-13 23:59:55",
-)  # fmt: skip
+# NetHack's phase_of_the_moon is 0 at NEW_MOON, 4 at FULL_MOON and neither on these; the first is a
+# Friday the 13th, and what begins on the last goes on through midnight.
+FRIDAY, PLAIN, MIDNIGHT = "2026-11-13 12:00:00", "2027-11-19 12:00:00", "2026-11-13 23:59:55"
 
 
 def _at(date: str) -> tuple[str, ...]:
@@ -147,6 +144,17 @@ def test_a_seed_handed_to_reset_alone_means_nothing(
     unseeded: list[dict[str, str]], name: str
 ) -> None:
     assert unseeded[0][name] != unseeded[1][name]
+
+
+@pytest.mark.slow
+def test_a_level_drawn_at_random_is_another_in_every_process(data_with_levels: Path) -> None:
+    asked = {"ids": ["minihack/boxoban-medium-v1"], "steps": 1, "without": "levels"}
+    found = set()
+    for _ in range(12):  # of a few levels the same may come twice by chance
+        found |= set(play(data_with_levels, **asked).values())
+        if len(found) > 1:
+            break
+    assert len(found) > 1
 
 
 @pytest.fixture(scope="module")

@@ -135,7 +135,20 @@ def _closing() -> None:
     Game.finish = finish  # type: ignore[method-assign]
 
 
+def _levels() -> None:
+    """A Boxoban level from Python's shared generator, as MiniHack draws it."""
+    from envs.minihack.boxoban import _PuzzleGame
+    from envs.nethack.game import Game
+
+    def begin(self: Any, seed: int) -> Any:
+        self._native.level = self._levels.level(random.randrange(self._levels.count))
+        return Game.begin(self, seed)
+
+    _PuzzleGame.begin = begin  # type: ignore[method-assign]
+
+
 WITHOUT = {
+    "levels": _levels,
     "members": _members,
     "seeds": _seeds,
     "moon": _moon,

@@ -60,7 +60,8 @@ class LocalClient:
     def fingerprint(self) -> str:
         """What decides the answers: weights, their precision, and the sampling."""
         weights = self._weights
-        return f"{self._config.fingerprint()}:{weights.digest[:16]}:{precision()}"
+        by_content = self._config.model_copy(update={"model": weights.digest[:16]})
+        return f"{by_content.fingerprint()}:{precision()}"
 
     def close(self) -> None:
         """Close connections; the server stays for the others, and ends after them."""

@@ -97,7 +97,12 @@ def ensure(
 def home(weights: Weights) -> Path:
     """The folder of the server of these weights."""
     given = os.environ.get(CACHE)
-    cache = Path(given) if given else platformdirs.user_cache_path("slowwave", appauthor=False)
+    # The server is started in a folder of its own, and must mean the same place.
+    cache = (
+        Path(given).resolve()
+        if given
+        else platformdirs.user_cache_path("slowwave", appauthor=False)
+    )
     return cache / "models" / weights.key
 
 

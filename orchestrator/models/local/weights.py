@@ -82,7 +82,8 @@ def find(model: str) -> Weights:
             mend=f"Write {SMOLLM2}, or the path of a GGUF file or of a folder that Transformers"
             " saved.",
         )
-    name = SMOLLM2 if model == SMOLLM2 else re.sub(r"[^A-Za-z0-9_.-]+", "-", path.stem)
+    called = path.name if path.is_dir() else path.stem
+    name = SMOLLM2 if model == SMOLLM2 else re.sub(r"[^A-Za-z0-9_.-]+", "-", called)
     return Weights(name, path, _digest(path))
 
 
@@ -109,16 +110,18 @@ def _digest(path: Path) -> str:
     else:
         files = sorted({one for pattern in _HASHED for one in path.glob(pattern)})
     marks = tuple((one, one.stat().st_size, one.stat().st_mtime_ns) for one in files)
-    return _hash(marks)
+    return _hash(marks, named=path.is_dir())
 
 
 @lru_cache(maxsize=8)
-def _hash(marks: tuple[tuple[Path, int, int], ...]) -> str:
-    """Hash names and contents; the marks are there so that a changed file is read again."""
+def _hash(marks: tuple[tuple[Path, int, int], ...], *, named: bool) -> str:
+    """Hash contents, and names where they say which file is which.
+
+    The marks are there so that a changed file is read again.
+    """
     total = hashlib.sha256()
     for path, _, _ in marks:
         with path.open("rb") as file:
-            total.update(
-                f"{path.name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode()
-            )
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        total.update(f"{path.name if named else ''}\0{content}\n".encode())
     return total.hexdigest()

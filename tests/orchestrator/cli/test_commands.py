@@ -93,6 +93,33 @@ class TestPlay:
         again = shell.json(*words, "--again")
         assert again["digest"] == first["digest"]
 
+    def test_another_game_than_before_is_said_and_why(self, shell: Shell) -> None:
+        words = (*PLAY, "--scaffold", str(seed_scaffolds() / "crafter"))
+        first = shell.json(*words)
+        (stored,) = Path("artifacts/episodes").glob("??/*.json")
+        digest = "0" * 64
+        stored.write_text(stored.read_text().replace(first["digest"], digest))
+        said = shell.sentence(*words, "--again", status=1)
+        assert (
+            f"gave another game than before ({first['digest'][:12]} against 000000000000)" in said
+        )
+        assert "slowwave doctor" in said
+
+    def test_who_stops_a_replay_keeps_what_was_stored(
+        self, shell: Shell, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        words = (*PLAY, "--scaffold", str(seed_scaffolds() / "crafter"))
+        first = shell.json(*words)
+
+        def stop(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("orchestrator.episodes.job.play", stop)
+            status, _, _ = shell(*words, "--again")
+            assert status == 130
+        assert shell.json(*words) == first
+
     def test_plays_a_revision_of_a_workspace(self, shell: Shell, lab: Workspace) -> None:
         found = shell.json(*PLAY, "-w", str(lab.root), "--scaffold", "crafter/v0")
         assert found["tree"] == lab.scaffolds.champion("crafter").tree

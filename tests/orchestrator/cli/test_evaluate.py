@@ -150,6 +150,21 @@ class TestSuite:
             won = [score for (_, at), score in by_game.items() if at == name]
             assert table[name] == [f"{100 * sum(won) / len(won):.1f}%"]
 
+    def test_what_never_gives_an_episode_is_in_no_mean_and_said(self) -> None:
+        asked = ("minihack", "--seeds", str(BROKEN_SEED), "--steps", "30", *PROCESS)
+        found = answer(*asked)
+        (episode,) = found["episodes"]
+        assert (found["environments"], found["left_out"]) == ([SOUND, BREAKS], [BREAKS])
+        assert found["mean"] == episode["progression"]
+        done = run(*asked)
+        assert f"{BREAKS} gave no episode at all and is in no mean" in done.stderr
+        assert f"mean progression {100 * episode['progression']:.1f}%" in done.stdout
+        both = answer(*asked, "--compare", "v0,window")
+        assert both["left_out"] == [BREAKS]
+        assert both["scaffolds"][0]["mean"] == episode["progression"]
+        assert both["scaffolds"][1]["difference"]["pairs"] == 1
+        assert answer("minihack", *ASKED)["left_out"] == []
+
     def test_a_suite_of_which_nothing_can_be_played(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(registry, "SUITES", {"minihack": (AWAY, "minihack/boxoban-hard-v1")})
         done = run("minihack", *ASKED)
@@ -260,11 +275,13 @@ class TestCompare:
         assert twin["metrics"] == found["scaffolds"][0]["metrics"]
 
     def test_without_a_pair_there_is_a_dash(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(registry, "SUITES", {"minihack": (BREAKS, AWAY)})
         words = ("minihack", "--compare", "window,v0", "--seeds", str(BROKEN_SEED), *PROCESS)
         done = run(*words, "--steps", "30")
         assert rows(done.stdout)["v0"] == ["–", "– points", "[–, –]", "–", "0"]
         found = answer(*words, "--steps", "30")
-        assert found["scaffolds"][1]["environments"] == {SOUND: 1.0, BREAKS: None}
+        assert found["scaffolds"][1]["environments"] == {BREAKS: None}
+        assert found["left_out"] == []  # of nothing else there is a mean
 
     def test_a_folder_is_meant_where_there_is_one_of_a_baselines_name(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -114,13 +114,22 @@ class TestFind:
         found = find("smollm2-135m")
         assert (found.name, found.path) == ("smollm2-135m", package / "S.Q4_1.gguf")
 
-    def test_the_hash_is_of_names_and_contents_wherever_they_lie(self, tmp_path: Path) -> None:
+    def test_the_hash_of_a_file_is_of_its_contents_wherever_it_lies(self, tmp_path: Path) -> None:
         inner = hashlib.sha256(b"weights").hexdigest()
-        expected = hashlib.sha256(f"tiny.gguf\0{inner}\n".encode()).hexdigest()
+        expected = hashlib.sha256(f"\0{inner}\n".encode()).hexdigest()
         for name in ("one", "two"):
             (tmp_path / name).mkdir()
-            (tmp_path / name / "tiny.gguf").write_bytes(b"weights")
-            assert find(str(tmp_path / name / "tiny.gguf")).digest == expected
+            (tmp_path / name / f"{name}.gguf").write_bytes(b"weights")
+            assert find(str(tmp_path / name / f"{name}.gguf")).digest == expected
+
+    def test_the_hash_of_a_folder_is_of_names_and_contents(self, tmp_path: Path) -> None:
+        marks = {}
+        for name, extra in (("one", "a.json"), ("two", "a.json"), ("three", "b.json")):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "config.json").write_text("{}")
+            (tmp_path / name / extra).write_text("[]")
+            marks[name] = find(str(tmp_path / name)).digest
+        assert marks["one"] == marks["two"] != marks["three"]
 
     def test_a_changed_file_has_another_hash(self, tmp_path: Path) -> None:
         path = tmp_path / "config.json"
@@ -136,6 +145,8 @@ class TestFind:
         folder.mkdir()
         (folder / "config.json").write_text("{}")
         assert find(str(folder)).name == "my-model-x"
+        version = folder.rename(tmp_path / "small-1.7b")
+        assert find(str(version)).name == "small-1.7b"
 
     @pytest.mark.parametrize("name", ["nowhere", "notes.txt", "empty"])
     def test_what_is_no_model(self, tmp_path: Path, name: str) -> None:

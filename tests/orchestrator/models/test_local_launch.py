@@ -162,6 +162,18 @@ class TestClient:
         client.close()
         assert client.fingerprint() == before == self.client(weights).fingerprint()
 
+    def test_the_same_weights_elsewhere_have_the_same_fingerprint(
+        self, weights: Weights, tmp_path: Path
+    ) -> None:
+        before = self.client(weights).fingerprint()
+        moved = tmp_path / "elsewhere" / "other.gguf"
+        moved.parent.mkdir()
+        moved.write_bytes(weights.path.read_bytes())
+        assert (
+            LocalClient(ModelConfig(provider="local", model=str(moved), max_tokens=9)).fingerprint()
+            == before
+        )
+
     def test_other_weights_have_another_fingerprint(self, weights: Weights) -> None:
         before = self.client(weights).fingerprint()
         weights.path.write_bytes(b"other weights")

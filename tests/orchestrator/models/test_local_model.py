@@ -84,7 +84,7 @@ def test_it_plays_every_game_from_one_server_that_ends(cache: Path, tmp_path: Pa
     served = launch.home(find("smollm2-135m"))
     calls = 0
     for job, (usage, trajectory, _) in zip(jobs, played, strict=True):
-        assert job.spec.models["action"].startswith("local:smollm2-135m:")
+        assert job.spec.models["action"].startswith(f"local:{find('smollm2-135m').digest[:16]}:")
         said = list(turns(tmp_path / trajectory))
         spent = usage["action"]
         assert spent["calls"] == len(said) >= STEPS
