@@ -41,6 +41,8 @@ class NightConfig(Table):
         steps: Steps an episode has at most, by family of environments (``crafter``); families left
             out have their environment's own default.
         candidates: Candidates a night proposes at most.
+        proposals: Candidates that are made from one champion before any is judged; they are
+            screened together, and the best survivor is confirmed.
         patience: The night ends when so many candidates in a row were not accepted.
         wait_hours: Hours that a night waits for machinery that does not answer, such as Docker's
             daemon.
@@ -54,6 +56,7 @@ class NightConfig(Table):
 
     steps: dict[Family, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     candidates: int = Field(default=6, ge=1)
+    proposals: int = Field(default=1, ge=1)
     patience: int = Field(default=6, ge=1)
     smoke_steps: int = Field(default=60, ge=2)
     wait_hours: float = Field(default=2.0, ge=0)

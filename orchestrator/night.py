@@ -1,8 +1,8 @@
 """What a night does.
 
     the champion plays the propose bank
-    the editor proposes a candidate           ─┐
-    static checks and a smoke episode          │  until a budget is spent, the editor has
+    the editor proposes candidates            ─┐
+    static checks and a smoke episode of each  │  until a budget is spent, the editor has
     the gate: screen, then confirm             │  nothing left, or nothing was accepted
     accepted: the lineage advances            ─┘  for a while
     first and last champion play the sealed report bank
@@ -14,38 +14,38 @@ record. A night that was killed is run again from its record; what is there is n
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Protocol
 
 from envs.registry import family
 from orchestrator.config import Config
-from orchestrator.editors.base import Brief, Draft, ScaffoldEditor
+from orchestrator.editors.base import ScaffoldEditor
 from orchestrator.episodes.job import EpisodeJob
 from orchestrator.episodes.planner import EpisodePlanner
-from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.episodes.spec import MissingEpisode
 from orchestrator.evaluation import means_by_environment, scores_by_seed
-from orchestrator.gate.account import Confirmation
 from orchestrator.gate.banks import SeedBanks
 from orchestrator.gate.banks_file import BankSizes
 from orchestrator.gate.budget import ErrorBudget
 from orchestrator.gate.evidence import PairedScores
-from orchestrator.gate.protocol import AcceptanceRule, Need
+from orchestrator.gate.protocol import AcceptanceRule
 from orchestrator.gate.reach import check_reach
-from orchestrator.gate.trial import judge, verdict_of
 from orchestrator.models.errors import BudgetExhausted
 from orchestrator.models.ledger import SpendLedger
 from orchestrator.night_bench import NightBench
+from orchestrator.night_judge import NightJudge, Played
+from orchestrator.night_proposer import NightProposer
 from orchestrator.night_record import NightRecord, ReportScores, Round, save_record
-from orchestrator.outage import check_outage, is_away, wait_until_back
+from orchestrator.outage import is_away, wait_until_back
 from orchestrator.sandbox import make_sandbox
 from orchestrator.sandbox.base import Sandbox, cannot
 from orchestrator.sandbox.choice import refuse_unsandboxed
 from orchestrator.scaffolds.revision import READ_EDITORS, Revision
 from orchestrator.scaffolds.store import ScaffoldStore
-from orchestrator.screening import usurpation
 from orchestrator.tracking import Tracker
 from orchestrator.verdicts import commit_verdict, make_rule
 from orchestrator.workspace import Workspace
@@ -55,8 +55,6 @@ VAIN_ROUNDS = 3
 
 ENFORCES_ALL = "It enforces every guarantee."
 MOVED = "Better, but the lineage was given another champion meanwhile: judge it again on that one."
-
-Played = Sequence[EpisodeResult | MissingEpisode]
 
 
 class EpisodeRunner(Protocol):
@@ -125,17 +123,17 @@ class Night:
     # --- the loop ---------------------------------------------------------------------------
 
     def _improve(self) -> str:
-        """Candidate after candidate; returns why there are no more."""
-        config = self.config.night
-        for number in range(len(self.record.rounds) + 1, config.candidates + 1):
+        """Round after round of candidates; returns why there are no more."""
+        most = self.config.night.candidates
+        while len(self.record.rounds) < most:
             reason = self._reason_to_stop()
             if reason:
                 return reason
-            candidate = self._candidate(number)
-            if candidate is None:
+            candidates = self._proposer().candidates()
+            if not candidates:
                 return "the editor has nothing left to try"
-            self._judge(number, candidate)
-        return f"{config.candidates} candidates were tried"
+            self._judge(candidates)
+        return f"{most} candidates were tried"
 
     def _reason_to_stop(self) -> str:
         patience, hours = self.config.night.patience, self.config.budget.hours
@@ -146,23 +144,16 @@ class Night:
             return f"the night's {hours:g} hours are over"
         return ""
 
-    def _candidate(self, number: int) -> Revision | None:
-        """The night's n-th candidate: the one proposed before a crash, or a new one."""
-        name = f"{self.record.id}/{number}"
-        for revision in self._store.history(self.record.lineage, include_candidates=True):
-            if revision.candidate == name:
-                return revision
-        champion = self._store.champion(self.record.lineage)
-        self.listener.say(f"Candidate {number}: reading how {champion.name} plays")
-        episodes = self._play_revision(champion, self._banks.seeds("propose", self._sizes.propose))
-        check_outage(episodes)
-        brief = self._brief(number, champion, episodes)
-        draft = self.editor.propose(brief, self._bench(champion))
-        if draft is None:
-            return None
-        candidate = self._commit(number, champion, draft)
-        self.editor.settle(brief)
-        return candidate
+    def _proposer(self) -> NightProposer:
+        return NightProposer(
+            self.record,
+            self._store,
+            self.editor,
+            self._banks.seeds("propose", self._sizes.propose),
+            self._play_revisions,
+            self._bench,
+            self.listener.say,
+        )
 
     def _bench(self, champion: Revision) -> NightBench:
         return NightBench(
@@ -178,45 +169,39 @@ class Night:
             override_ceiling=self.config.ceilings.override_rate,
         )
 
-    def _brief(self, number: int, champion: Revision, episodes: Played) -> Brief:
-        lineage = self._store.history(self.record.lineage)
-        reverted = {one.trailer("Reverts") for one in lineage}
-        everything = self._store.history(self.record.lineage, include_candidates=True)
-        return Brief(
-            night=self.record.id,
-            number=number,
-            environment=family(self.record.environment),
-            files=self._store.read_files(champion),
-            episodes=[one for one in episodes if isinstance(one, EpisodeResult)],
-            history=[one.editor_view() for one in everything if one.candidate],
-            lineage=[one.subject for one in reversed(lineage) if one.commit not in reverted],
-            others={
-                name: [one.editor_view() for one in self._store.history(name) if one.candidate]
-                for name in self._store.lineages()
-                if name != self.record.lineage
-            },
-        )
-
-    def _commit(self, number: int, champion: Revision, draft: Draft) -> Revision:
-        tree = self._store.write_tree(champion.tree, draft.changes)
-        return self._store.propose(
-            self.record.lineage,
-            night=self.record.id,
-            number=number,
-            tree=tree,
-            parent=champion,
-            proposal=draft.proposal,
-        )
-
     # --- judging ----------------------------------------------------------------------------
 
-    def _judge(self, number: int, candidate: Revision) -> None:
-        """Refuse, or have the gate decide; then write the verdict down everywhere."""
-        self.listener.say(f"Candidate {number}: {candidate.subject}")
-        champion = self._store.revision(candidate.parent_commit or "")
-        entry = Round.of(number, candidate, champion)
-        refusal = self._refusal(candidate, champion)
-        entry = entry.refused(refusal) if refusal else self._gate(entry, candidate, champion)
+    def _judge(self, candidates: Mapping[int, Revision]) -> None:
+        """Refuse, or have the gate decide; then write the verdicts down everywhere."""
+        for number, candidate in candidates.items():
+            self.listener.say(f"Candidate {number}: {candidate.subject}")
+        parent = next(iter(candidates.values())).parent_commit
+        champion = self._store.revision(parent or "")
+        bench = self._bench(champion)
+        judge = NightJudge(
+            self.record,
+            self._rule,
+            self._budget,
+            self._banks,
+            self._play_revisions,
+            lambda one: (
+                bench.trial(
+                    one.tree, one.candidate or "", self._store.author(one.tree), one.name
+                ).refusal
+            ),
+            self.workspace.artifacts,
+        )
+        rounds = []
+        for entry in judge.decide(champion, candidates):
+            rounds.append(self._settled(entry, candidates[entry.number], champion))
+            which = f"{entry.number}. " if len(candidates) > 1 else ""
+            self.listener.say(f"  {which}{rounds[-1].decision}: {rounds[-1].reason}")
+        # All at once: after a crash the whole round is judged again, and comes out the same.
+        self.record = self.record.with_rounds(rounds)
+        self._save()
+
+    def _settled(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
+        """Track a round, write its verdict into git, and advance the lineage if it is accepted."""
         if entry.decision == "accept" and self._has_moved(candidate, champion):
             entry = entry.model_copy(update={"decision": "indecisive", "reason": MOVED})
         entry = self._track(entry, candidate, champion)
@@ -224,58 +209,12 @@ class Night:
         if entry.decision == "accept":
             accepted = self._store.accept(recorded)
             entry = entry.model_copy(update={"name": accepted.name})
-        self.record = self.record.with_round(entry)
-        self._save()
-        self.listener.say(f"  {entry.decision}: {entry.reason}")
+        return entry
 
     def _has_moved(self, candidate: Revision, champion: Revision) -> bool:
         """Whether somebody gave the lineage another head while the candidate was judged."""
         head = self._store.champion(self.record.lineage)
         return head.commit != champion.commit and head.tree != candidate.tree
-
-    def _refusal(self, candidate: Revision, champion: Revision) -> str:
-        """Why the candidate does not get to the gate; empty if it does."""
-        author, name = self._store.author(candidate.tree), candidate.candidate or ""
-        bench = self._bench(champion)
-        return bench.trial(candidate.tree, name, author, candidate.name).refusal
-
-    def _gate(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
-        needed: dict[str, EpisodeResult] = {}
-
-        def play_pairs(need: Need, slice_index: int) -> PairedScores:
-            seeds = self._banks.seeds(need.stage, need.pairs, slice_index)
-            label = f"{need.stage} {len(seeds)}"
-            old = self._play_revision(champion, seeds, label)
-            new = self._play_revision(candidate, seeds, label)
-            check_outage((*old, *new))
-            for one in (*old, *new):
-                if isinstance(one, EpisodeResult):
-                    needed[one.key] = one
-            return PairedScores(
-                seeds=seeds,
-                champion=self._scores(old),
-                candidate=self._scores(new),
-            )
-
-        confirmation = Confirmation(
-            self.record.id, self.record.environment, candidate.tree, champion.tree
-        )
-        trial = judge(self._rule, confirmation, self._budget, play_pairs)
-        # What earlier rounds already needed was not played for this one.
-        fresh = [one for key, one in needed.items() if key not in self.record.judged_episodes]
-        verdict = verdict_of(
-            trial,
-            self._rule,
-            episodes=len(fresh),
-            tokens=sum(one.tokens for one in fresh),
-            money_usd=sum(one.money_usd for one in fresh),
-            hours=sum(one.seconds for one in fresh) / 3600,
-        )
-        mine = [one for one in needed.values() if one.tree == candidate.tree]
-        ceiling = self.config.ceilings.override_rate
-        refusal = usurpation(self.workspace.artifacts, mine, ceiling)
-        judged = entry.judged(verdict, tuple(needed.values()))
-        return judged.refused(refusal) if refusal else judged
 
     def _track(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
         verdict = entry.verdict.model_dump() if entry.verdict else {}
@@ -309,8 +248,9 @@ class Night:
         first = self._store.revision(self.record.first)
         last = self._store.champion(self.record.lineage)
         self.listener.say(f"Report bank: {first.name} and {last.name}")
-        old = self._play_revision(first, seeds, "report")
-        new = old if first.tree == last.tree else self._play_revision(last, seeds, "report")
+        both = [first] if first.tree == last.tree else [first, last]
+        played = self._play_revisions(both, seeds, "report")
+        old, new = played[0], played[-1]
         scores = ReportScores(
             first=first.name,
             last=last.name,
@@ -388,13 +328,21 @@ class Night:
             },
         )
 
-    def _play_revision(
-        self, revision: Revision, seeds: Sequence[int], label: str = "propose"
-    ) -> Played:
-        folder = self._store.export(revision.tree, self._revisions)
-        author = self._store.author(revision.tree)
-        jobs = self._planner.jobs(folder, revision.tree, seeds, author=author)
-        return self._played(jobs, f"{label} · {revision.name}")
+    def _play_revision(self, revision: Revision, seeds: Sequence[int], label: str) -> Played:
+        return self._play_revisions([revision], seeds, label)[0]
+
+    def _play_revisions(
+        self, revisions: Sequence[Revision], seeds: Sequence[int], label: str
+    ) -> list[Played]:
+        """Play revisions on seeds, all at once; one entry for each."""
+        runs = []
+        for one in revisions:
+            folder = self._store.export(one.tree, self._revisions)
+            author = self._store.author(one.tree)
+            runs.append(self._planner.jobs(folder, one.tree, seeds, author=author))
+        others = f" and {len(revisions) - 1} more" if len(revisions) > 1 else ""
+        played = iter(self._played(list(chain(*runs)), f"{label} · {revisions[-1].name}{others}"))
+        return [list(islice(played, len(run))) for run in runs]
 
     def _scores(self, outcomes: Played) -> tuple[float | None, ...]:
         """Percent of progression by seed, in the order of the seeds."""

@@ -63,9 +63,11 @@ class NightBench:
             name: What it is called on the screen.
         """
         known = self.store.judged(self.lineage, tree)
-        decided = known is not None and known.verdict and known.verdict.word != "indecisive"
-        if known is not None and decided and known.candidate != candidate:
-            same = f"It is the same, byte for byte, as {known.name}, which has been judged."
+        # One with a verdict of its own is judged again after a crash, whoever equals it.
+        again = any(one.candidate == candidate for one in known)
+        decided = [one for one in known if one.verdict and one.verdict.word != "indecisive"]
+        if decided and not again:
+            same = f"It is the same, byte for byte, as {decided[0].name}, which has been judged."
             return Trial(same, None)
 
         def play(tree: str, author: str, name: str) -> EpisodeResult | MissingEpisode:

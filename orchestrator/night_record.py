@@ -209,9 +209,9 @@ class NightRecord(Record):
         """The n-th candidate's round, if it has been judged."""
         return next((one for one in self.rounds if one.number == number), None)
 
-    def with_round(self, entry: Round) -> NightRecord:
-        """The record with one more round."""
-        return self.model_copy(update={"rounds": (*self.rounds, entry)})
+    def with_rounds(self, entries: Sequence[Round]) -> NightRecord:
+        """The record with more rounds."""
+        return self.model_copy(update={"rounds": (*self.rounds, *entries)})
 
     def stopped(self, reason: str) -> NightRecord:
         """The record once no more candidates are tried."""

@@ -37,6 +37,14 @@ def night(
     candidates: Annotated[
         int | None, typer.Option(help="Candidates at most; default: slowwave.toml.", min=1)
     ] = None,
+    proposals: Annotated[
+        int | None,
+        typer.Option(
+            help="Candidates that race: made from one champion, screened together, the best"
+            " confirmed; default: slowwave.toml.",
+            min=1,
+        ),
+    ] = None,
     new: Annotated[
         bool, typer.Option("--new", help="Begin a new night even if one was interrupted.")
     ] = False,
@@ -50,14 +58,18 @@ def night(
     An interrupted night goes on where it stopped.
 
     Example: slowwave night crafter --workspace lab
+
+    Example: slowwave night crafter --candidates 6 --proposals 3
     """
+    asked = {"candidates": candidates, "proposals": proposals}
+    chosen = {name: value for name, value in asked.items() if value is not None}
     place = find_workspace(workspace)
     lock = FileLock(place.artifacts / "night.lock")
     place.artifacts.mkdir(parents=True, exist_ok=True)
     try:
         with lock.acquire(timeout=0):
             record = _run(
-                place, lineage, candidates, sandbox, new=new, allow_unsandboxed=allow_unsandboxed
+                place, lineage, chosen, sandbox, new=new, allow_unsandboxed=allow_unsandboxed
             )
     except Timeout:
         raise UsageError(
@@ -73,7 +85,7 @@ def night(
 def _run(
     place: Workspace,
     lineage: str,
-    candidates: int | None,
+    chosen: dict[str, int],
     sandbox: str | None,
     *,
     new: bool,
@@ -83,15 +95,13 @@ def _run(
     place.scaffolds.ensure_clean()
     record = None if new else unfinished(place.artifacts / "nights", lineage)
     if record is not None:
-        given = candidates is not None or sandbox is not None or allow_unsandboxed
+        given = chosen or sandbox is not None or allow_unsandboxed
         kept = "; it keeps the options it was started with" if given else ""
         aside.print(f"Going on with night {record.id}{kept}.", highlight=False, soft_wrap=True)
         _require_sandbox(record)
     else:
         config = place.config
-        if candidates is not None:
-            chosen = config.night.model_copy(update={"candidates": candidates})
-            config = config.model_copy(update={"night": chosen})
+        config = config.model_copy(update={"night": config.night.model_copy(update=chosen)})
         # Once for the whole night: how code is locked in must not change in its middle.
         config = choose_sandbox(config, sandbox)
         selection = place.environment_of(lineage)

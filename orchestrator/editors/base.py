@@ -11,6 +11,21 @@ from orchestrator.scaffolds.revision import EditorView, Proposal
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """A candidate of the night that was rejected against the champion that still stands.
+
+    Attributes:
+        view: What an editor may know of it.
+        files: Its files by path.
+        episodes: Its episodes on the propose bank, on the champion's seeds.
+    """
+
+    view: EditorView
+    files: Mapping[str, bytes]
+    episodes: Sequence[EpisodeResult]
+
+
+@dataclass(frozen=True, slots=True)
 class Brief:
     """What an editor may see.
 
@@ -24,6 +39,11 @@ class Brief:
             verdict.
         lineage: The edits in force in the champion, oldest first, by subject.
         others: What other lineages accepted, by lineage, newest first.
+        champion: The champion's tree hash.
+        place: The candidate's place among those that are made from this champion before any is
+            judged, from 1.
+        proposals: How many these are at most; they are then judged against each other.
+        failed: A rejected candidate that may be gone on from.
     """
 
     night: str
@@ -34,6 +54,10 @@ class Brief:
     history: Sequence[EditorView]
     lineage: Sequence[str]
     others: Mapping[str, Sequence[EditorView]]
+    champion: str = ""
+    place: int = 1
+    proposals: int = 1
+    failed: Failed | None = None
 
 
 Changes = Mapping[str, bytes | None]
@@ -72,9 +96,16 @@ class Bench(Protocol):
 
 
 class ScaffoldEditor(Protocol):
-    """Proposes one candidate at a time."""
+    """Proposes one candidate at a time.
+
+    Attributes:
+        name: For commits: ``rules``, or provider and model.
+        continues: It looks at a rejected candidate and may go on from it, so that it is worth
+            having that one play the propose bank.
+    """
 
     name: str
+    continues: bool
 
     def propose(self, brief: Brief, bench: Bench) -> Draft | None:
         """The next candidate; ``None`` when the editor has nothing left to try."""

@@ -21,7 +21,17 @@ Trailers = Sequence[tuple[str, str]]
 WIDTH = 76
 SUBJECT_WIDTH = 72
 
-ORIGIN_KEYS = ("Lineage", "Kind", "Editor", "Night", "Candidate", "Reverts")
+ORIGIN_KEYS = (
+    "Lineage",
+    "Kind",
+    "Editor",
+    "Editor-Tokens",
+    "Editor-Cost",
+    "Night",
+    "Candidate",
+    "Continues",
+    "Reverts",
+)
 VERDICT_KEYS = (
     "Verdict",
     "Effect",
@@ -64,10 +74,14 @@ def proposal_message(proposal: Proposal, *, lineage: str, night: str, number: in
         ("Lineage", lineage),
         ("Kind", proposal.kind),
         ("Editor", proposal.editor),
+        ("Editor-Tokens", _number(proposal.tokens or None, "d") or ""),
+        ("Editor-Cost", _number(proposal.cost or None, ".4f", " USD") or ""),
         ("Night", night),
         ("Candidate", str(number)),
+        ("Continues", proposal.continues),
     ]
-    return compose(proposal.subject, "\n\n".join(filter(None, paragraphs)), trailers)
+    said = [(key, value) for key, value in trailers if value]
+    return compose(proposal.subject, "\n\n".join(filter(None, paragraphs)), said)
 
 
 def compose(subject: str, body: str, trailers: Trailers) -> str:

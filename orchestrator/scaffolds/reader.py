@@ -59,10 +59,10 @@ class ScaffoldReader:
         """
         return self._catalog().find(name)
 
-    def judged(self, lineage: str, tree: str) -> Revision | None:
-        """A revision of the lineage with this tree that is part of it or has a verdict, or None."""
+    def judged(self, lineage: str, tree: str) -> list[Revision]:
+        """Revisions of the lineage with this tree that are part of it or have a verdict."""
         found = self._catalog().with_tree(lineage, tree)
-        return next((r for r in found if r.accepted or r.verdict), None)
+        return [one for one in found if one.accepted or one.verdict]
 
     def history(self, lineage: str, *, include_candidates: bool = False) -> list[Revision]:
         """Revisions of a lineage, newest first; raises UnknownLineage.

@@ -31,6 +31,9 @@ class Proposal:
         expected_effect: What should become better, and how one would notice.
         kind: Which part of the agent the change concerns.
         editor: Who proposed it, `rules` or `anthropic:<model>`.
+        continues: Name of the rejected candidate that it goes on from; empty for none.
+        tokens: Tokens that making it took.
+        cost: Money that making it took, in USD.
     """
 
     subject: str
@@ -39,6 +42,9 @@ class Proposal:
     expected_effect: str
     kind: ChangeKind
     editor: str
+    continues: str = ""
+    tokens: int = 0
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +95,7 @@ class EditorView:
 
     name: str
     tree: str
+    parent: str | None = None
     subject: str
     body: str
     kind: str | None
@@ -171,6 +178,7 @@ class Revision:
         return EditorView(
             name=self.name,
             tree=self.tree,
+            parent=self.parent,
             subject=self.subject,
             body=self.body,
             kind=self.kind,

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from envs.registry import select
 from orchestrator import outage
 from orchestrator.config import BudgetConfig
 from orchestrator.episodes.job import EpisodeJob
@@ -23,16 +21,25 @@ from orchestrator.outage import Outage
 from orchestrator.report import write_report
 from orchestrator.sandbox.choice import Unsandboxed
 from orchestrator.scaffolds.errors import DirtyRepository
-from orchestrator.scaffolds.revision import Revision
-from orchestrator.scaffolds.revision import Verdict as CommitVerdict
-from orchestrator.scaffolds.store import ScaffoldStore
 from orchestrator.tracking import Tracker
 from orchestrator.workspace import Workspace, seed_scaffolds
-from tests.support.nights import ListEditor, Losing, Quiet, Runner, Stopped, run
+from tests.support.nights import (
+    ListEditor,
+    Losing,
+    Quiet,
+    Runner,
+    Stopped,
+    StoppingStore,
+    StoppingTracker,
+    begin,
+    blind_night,
+    run,
+    untimed,
+)
 from tests.support.openai_server import answer, closed_port, serve
 from tests.support.sandbox_parts import AWAY
 from tests.support.serial import lost_episode
-from tests.support.workspaces import BLIND, add_blind_lineage, small_workspace
+from tests.support.workspaces import small_workspace
 
 
 class Leaving(Losing):
@@ -59,89 +66,6 @@ class Leaving(Losing):
             lost_episode(job, error="SandboxAway", message="It is dark.") for job in jobs[half:]
         ]
         return [*super().__call__(jobs[:half], label), *lost]
-
-
-def begin(
-    workspace: Workspace, lineage: str = "crafter", *, allow_unsandboxed: bool = True
-) -> NightRecord:
-    """A new night; by default what `ListEditor` writes may run in the process sandbox."""
-    champion = workspace.scaffolds.champion(lineage)
-    return NightRecord.begin(
-        lineage,
-        select("crafter"),
-        champion.commit,
-        workspace.config,
-        allow_unsandboxed=allow_unsandboxed,
-    )
-
-
-def blind_night(folder: Path) -> tuple[Workspace, ListEditor]:
-    """A workspace with an agent that sees nothing, and an editor that mends it, then harms it."""
-    workspace = small_workspace(folder / "lab")
-    seeing = add_blind_lineage(workspace, folder)
-    slower = seeing.replace(b"{{ observation }}", b"It is day.")
-    assert BLIND.encode() != slower
-    return workspace, ListEditor({"prompts/plan.j2": seeing}, {"prompts/plan.j2": slower})
-
-
-class StoppingTracker(Tracker):
-    """A tracker during whose n-th candidate the night is killed.
-
-    Args:
-        artifacts: The artifacts folder.
-        at: Number of the candidate.
-        written: Whether its run is written before the kill.
-    """
-
-    def __init__(self, artifacts: Path, at: int, written: bool) -> None:
-        super().__init__(artifacts)
-        self._at, self._written = at, written
-
-    def candidate(self, parent: str, night: str, number: int, **facts: Any) -> str:
-        if number == self._at and not self._written:
-            raise Stopped
-        run = super().candidate(parent, night, number, **facts)
-        if number == self._at:
-            raise Stopped
-        return run
-
-    def finish(self, run: str, texts: Mapping[str, object]) -> None:
-        if self._at == 0 and not self._written:
-            raise Stopped
-        super().finish(run, texts)
-        if self._at == 0:
-            raise Stopped
-
-
-class StoppingStore(ScaffoldStore):
-    """A scaffold store that is killed after it has carried out the named operation."""
-
-    stop_after = ""
-
-    def record(self, revision: Revision, verdict: CommitVerdict) -> Revision:
-        made = super().record(revision, verdict)
-        if self.stop_after == "record":
-            raise Stopped
-        return made
-
-    def accept(self, revision: Revision) -> Revision:
-        made = super().accept(revision)
-        if self.stop_after == "accept":
-            raise Stopped
-        return made
-
-
-def untimed(record: NightRecord) -> list[object]:
-    """Every round without what two runs may differ in: wall-clock time and run ids."""
-    return [
-        one.model_copy(
-            update={
-                "mlflow_run": "",
-                "verdict": one.verdict and one.verdict.model_copy(update={"hours": 0.0}),
-            }
-        )
-        for one in record.rounds
-    ]
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from envs.registry import select
 from orchestrator.editors.base import Bench, Brief, Draft
 from orchestrator.editors.rules.editor import RulesEditor
 from orchestrator.episodes.job import EpisodeJob, run_job
@@ -11,10 +14,13 @@ from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.night import Night
 from orchestrator.night_record import NightRecord
-from orchestrator.scaffolds.revision import Proposal
+from orchestrator.scaffolds.revision import Proposal, Revision
+from orchestrator.scaffolds.revision import Verdict as CommitVerdict
+from orchestrator.scaffolds.store import ScaffoldStore
 from orchestrator.tracking import Tracker
 from orchestrator.workspace import Workspace, seed_scaffolds
 from tests.support.serial import play_serially
+from tests.support.workspaces import BLIND, add_blind_lineage, small_workspace
 
 
 class Stopped(BaseException):
@@ -68,6 +74,7 @@ class ListEditor:
     """Proposes given changes, one after the other."""
 
     name = "list"
+    continues = False
 
     def __init__(self, *changes: dict[str, bytes | None]) -> None:
         self._changes = changes
@@ -109,3 +116,86 @@ def run(
         listener=listener or Quiet(),
     )
     return night.run()
+
+
+def begin(
+    workspace: Workspace, lineage: str = "crafter", *, allow_unsandboxed: bool = True
+) -> NightRecord:
+    """A new night; by default what `ListEditor` writes may run in the process sandbox."""
+    champion = workspace.scaffolds.champion(lineage)
+    return NightRecord.begin(
+        lineage,
+        select("crafter"),
+        champion.commit,
+        workspace.config,
+        allow_unsandboxed=allow_unsandboxed,
+    )
+
+
+def blind_night(folder: Path) -> tuple[Workspace, ListEditor]:
+    """A workspace with an agent that sees nothing, and an editor that mends it, then harms it."""
+    workspace = small_workspace(folder / "lab")
+    seeing = add_blind_lineage(workspace, folder)
+    slower = seeing.replace(b"{{ observation }}", b"It is day.")
+    assert BLIND.encode() != slower
+    return workspace, ListEditor({"prompts/plan.j2": seeing}, {"prompts/plan.j2": slower})
+
+
+class StoppingTracker(Tracker):
+    """A tracker during whose n-th candidate the night is killed.
+
+    Args:
+        artifacts: The artifacts folder.
+        at: Number of the candidate.
+        written: Whether its run is written before the kill.
+    """
+
+    def __init__(self, artifacts: Path, at: int, written: bool) -> None:
+        super().__init__(artifacts)
+        self._at, self._written = at, written
+
+    def candidate(self, parent: str, night: str, number: int, **facts: Any) -> str:
+        if number == self._at and not self._written:
+            raise Stopped
+        run = super().candidate(parent, night, number, **facts)
+        if number == self._at:
+            raise Stopped
+        return run
+
+    def finish(self, run: str, texts: Mapping[str, object]) -> None:
+        if self._at == 0 and not self._written:
+            raise Stopped
+        super().finish(run, texts)
+        if self._at == 0:
+            raise Stopped
+
+
+class StoppingStore(ScaffoldStore):
+    """A scaffold store that is killed after it has carried out the named operation."""
+
+    stop_after = ""
+
+    def record(self, revision: Revision, verdict: CommitVerdict) -> Revision:
+        made = super().record(revision, verdict)
+        if self.stop_after == "record":
+            raise Stopped
+        return made
+
+    def accept(self, revision: Revision) -> Revision:
+        made = super().accept(revision)
+        if self.stop_after == "accept":
+            raise Stopped
+        return made
+
+
+def untimed(record: NightRecord) -> list[object]:
+    """Every round without what two runs may differ in: wall-clock time and run ids."""
+    return [
+        one.model_copy(
+            update={
+                "mlflow_run": "",
+                "verdict": one.verdict and one.verdict.model_copy(update={"hours": 0.0}),
+            }
+        )
+        for one in record.rounds
+    ]

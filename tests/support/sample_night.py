@@ -168,7 +168,7 @@ class SampleNight:
         recorded = self.store.record(candidate, commit_verdict(entry, {"action": "heuristic"}))
         if entry.decision == "accept":
             entry = entry.model_copy(update={"name": self.store.accept(recorded).name})
-        self.record = self.record.with_round(entry)
+        self.record = self.record.with_rounds([entry])
         return entry
 
     def finish(self, gains: Sequence[int] | None = None) -> NightRecord:

@@ -18,6 +18,7 @@ provider = "heuristic"
 
 [night]
 candidates = {candidates}
+proposals = {proposals}
 smoke_steps = 12
 
 [night.steps]
@@ -39,10 +40,12 @@ confirm_alpha = 0.2
 
 
 def small_workspace(
-    root: Path, *, root_seed: int = 3, steps: int = 60, candidates: int = 2
+    root: Path, *, root_seed: int = 3, steps: int = 60, candidates: int = 2, proposals: int = 1
 ) -> Workspace:
     """A workspace whose nights take seconds; its gate is lenient, so that both verdicts occur."""
-    text = SMALL.format(root_seed=root_seed, steps=steps, candidates=candidates)
+    text = SMALL.format(
+        root_seed=root_seed, steps=steps, candidates=candidates, proposals=proposals
+    )
     write_atomically(root / "slowwave.toml", text)
     return create_workspace(root, root_seed=root_seed)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class MetaEditor:
         say: Told in a few words what the editor does.
     """
 
+    continues = True
+
     def __init__(
         self,
         name: str,
@@ -92,9 +94,12 @@ class MetaEditor:
         """
         evidence = Evidence(self._artifacts)
         seed_memory = seed_files(brief.files)
-        best_first = sorted(brief.episodes, key=lambda one: (-one.progression, one.key))
-        for number, episode in enumerate(best_first, 1):
+        for number, episode in enumerate(_best_first(brief.episodes), 1):
             evidence.add(f"e{number}", episode, seed_memory)
+        failed = brief.failed
+        if failed is not None:
+            for number, episode in enumerate(_best_first(failed.episodes), 1):
+                evidence.add(f"r{number}", episode, seed_files(failed.files))
         tried = 0
 
         def show(episode: EpisodeResult, files: Mapping[str, bytes]) -> str:
@@ -103,7 +108,7 @@ class MetaEditor:
             evidence.add(f"try{tried}", episode, seed_files(files))
             return f"try{tried}"
 
-        workshop = Workshop(brief.files, bench, self.name, show)
+        workshop = Workshop(brief.files, bench, self.name, show, failed)
         past = Past(brief, bench)
         toolbox = Toolbox([*evidence.tools(), *past.tools(), *workshop.tools()])
         conversation = Conversation(
@@ -114,7 +119,15 @@ class MetaEditor:
         )
         with self._make_broker(_name(brief)) as broker:
             conversation.hold(broker, lambda: workshop.over, self._say)
-        return workshop.draft
+            spent = broker.metrics["meta"]
+        if workshop.draft is None:
+            return None
+        proposal = replace(
+            workshop.draft.proposal,
+            tokens=spent.input_tokens + spent.output_tokens,
+            cost=float(spent.money_usd),
+        )
+        return replace(workshop.draft, proposal=proposal)
 
     def settle(self, brief: Brief) -> None:
         """Delete the answers that were kept to take the conversation up again."""
@@ -231,13 +244,35 @@ def seed_files(files: Mapping[str, bytes]) -> dict[str, str]:
 def _opening(brief: Brief, past: Past) -> str:
     tried = past.tried() or "- nothing yet"
     budgets = ", ".join(Budgets.model_fields)
+    siblings = (
+        f" It is number {brief.place} of up to {brief.proposals} that are made from this scaffold"
+        " before any is judged: take up another weakness than those below that are not judged yet."
+        if brief.proposals > 1
+        else ""
+    )
     return (
-        f"The game: {brief.environment}. This is candidate {brief.number} of the night. The"
-        f" scaffold played {len(brief.episodes)} episodes that you can read.\n\n"
+        f"The game: {brief.environment}. This is candidate {brief.number} of the night.{siblings}"
+        f" The scaffold played {len(brief.episodes)} episodes that you can read.{_lost(brief)}\n\n"
         f"Tried so far:\n{tried}\n\n"
         f"scaffold.toml may set its budgets ({budgets}); the host keeps them under ceilings of its"
         " own, whatever stands there."
     )
+
+
+def _lost(brief: Brief) -> str:
+    failed = brief.failed
+    if failed is None:
+        return ""
+    return (
+        f"\n\n{failed.view.name} ({failed.view.subject}) was rejected against it, and played the"
+        f" same games: r1 to r{len(failed.episodes)}, its best first. If its idea was right and"
+        " only carried out badly, you may go on from it, once: take_up puts its files into the"
+        " draft."
+    )
+
+
+def _best_first(episodes: Sequence[EpisodeResult]) -> list[EpisodeResult]:
+    return sorted(episodes, key=lambda one: (-one.progression, one.key))
 
 
 def _in_words(call: Block) -> str:

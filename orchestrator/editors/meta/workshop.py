@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field
 
-from orchestrator.editors.base import Bench, Changes, Draft, Trial
+from orchestrator.editors.base import Bench, Changes, Draft, Failed, Trial
 from orchestrator.editors.meta.toolbox import Arguments, NoArguments, Tool, ToolRefusal
 from orchestrator.episodes.planner import manifest_faults
 from orchestrator.episodes.spec import EpisodeResult
@@ -84,6 +84,7 @@ class Workshop:
         editor: The editor's name, for the commit.
         show: Told of every episode that was played with the draft, with the draft's files, so that
             it can be read; returns its name.
+        failed: A rejected candidate that may be gone on from.
     """
 
     def __init__(
@@ -92,12 +93,15 @@ class Workshop:
         bench: Bench,
         editor: str,
         show: Callable[[EpisodeResult, Mapping[str, bytes]], str],
+        failed: Failed | None = None,
     ) -> None:
         self._champion = dict(files)
         self._files = dict(files)
         self._bench = bench
         self._editor = editor
         self._show = show
+        self._failed = failed
+        self._continues = ""
         self._tried: dict[tuple[tuple[str, bytes], ...], tuple[Trial, str]] = {}
         self.draft: Draft | None = None
         self.given_up = ""
@@ -109,7 +113,14 @@ class Workshop:
 
     def tools(self) -> list[Tool[Any]]:
         """The tools."""
+        take_up = Tool(
+            "take_up",
+            "Put the rejected candidate's files into the draft, in the place of what is there.",
+            NoArguments,
+            self._take_up,
+        )
         return [
+            *([take_up] if self._failed else []),
             Tool("files", "The scaffold's files, with their sizes.", NoArguments, self._list),
             Tool("read_file", "A file of the scaffold as it now stands.", OneFile, self._read),
             Tool("write_file", "Write a file of the scaffold, whole.", WriteFile, self._write),
@@ -163,6 +174,12 @@ class Workshop:
         del self._files[_inside(asked.path)]
         return self._standing(f"{asked.path} is deleted.")
 
+    def _take_up(self, _: NoArguments) -> str:
+        assert self._failed is not None
+        self._files = dict(self._failed.files)
+        self._continues = self._failed.view.name
+        return self._standing("Its files are in the draft. As they are, they were judged already.")
+
     def _patch(self, asked: ApplyPatch) -> str:
         changed = _patched(self._files, asked.patch)
         if changed == self._files:
@@ -188,6 +205,7 @@ class Workshop:
             expected_effect=asked.expected_effect,
             kind=asked.kind,
             editor=self._editor,
+            continues=self._continues,
         )
         self.draft = Draft(self._changes(), proposal)
         return "Taken. It goes to the gate."

@@ -22,6 +22,7 @@ class RulesEditor:
     """
 
     name = "rules"
+    continues = False
 
     def __init__(self, catalogues: Path) -> None:
         self._catalogues = catalogues
@@ -30,11 +31,12 @@ class RulesEditor:
         """The most called-for edit that fits and was not tried before; see `Brief`."""
         means = {name: value or 0.0 for name, value in mean_metrics(brief.episodes).items()}
         lineage = set(brief.lineage)
-        # What came to no decision may be tried again, on another night.
+        # What came to no decision may be tried again, on another champion or another night.
         tried = lineage | {
             view.subject
             for view in brief.history
-            if view.verdict != "indecisive" or view.name.startswith(f"{brief.night}/")
+            if view.verdict != "indecisive"
+            or (view.name.startswith(f"{brief.night}/") and view.parent == brief.champion)
         }
         edits = read_catalogue(self._catalogues, brief.environment)
         subjects = {edit.name: edit.text.subject for edit in edits}

@@ -55,6 +55,7 @@ def brief(files: Mapping[str, bytes], *, history: list[EditorView], lineage: lis
         history=history,
         lineage=lineage,
         others={},
+        champion="its tree",
     )
 
 
@@ -68,10 +69,13 @@ class NoBench:
         raise AssertionError("a difference was asked for")
 
 
-def view(edit: Edit, word: str, night: str = "crafter-20250101-000000") -> EditorView:
+def view(
+    edit: Edit, word: str, night: str = "crafter-20250101-000000", parent: str = "its tree"
+) -> EditorView:
     return EditorView(
         name=f"{night}/1",
         tree="",
+        parent=parent,
         subject=edit.text.subject,
         body="",
         kind="memory",
@@ -146,6 +150,14 @@ class TestChoice:
         assert draft is not None
         assert draft.proposal.subject == left.text.subject
         assert self.propose(brief(SEED, history=tonight, lineage=[])) is None
+
+    def test_what_another_candidate_outran_may_be_tried_on_that_one(self) -> None:
+        left = BY_NAME["status_file"]
+        others = [view(edit, "reject") for edit in CATALOGUE if edit is not left]
+        outrun = view(left, "indecisive", "crafter-20260101-000000", parent="the tree before")
+        draft = self.propose(brief(SEED, history=[*others, outrun], lineage=[]))
+        assert draft is not None
+        assert draft.proposal.subject == left.text.subject
 
     def test_what_cannot_add_anything_is_left_out(self) -> None:
         checklist = BY_NAME["checklist"]

@@ -242,10 +242,10 @@ def test_unknown_trees_and_lineages_get_a_sentence(store: ScaffoldStore) -> None
 
 def test_a_tree_that_was_judged_is_known(store: ScaffoldStore) -> None:
     candidate = propose(store, 1, {"README.md": b"a"})
-    assert store.judged("crafter", candidate.tree) is None
+    assert store.judged("crafter", candidate.tree) == []
     judged = store.record(candidate, REJECT)
-    assert store.judged("crafter", candidate.tree) == judged
-    assert store.judged("crafter", hash_tree(SEED)) == store.champion("crafter")
+    assert store.judged("crafter", candidate.tree) == [judged]
+    assert store.judged("crafter", hash_tree(SEED)) == [store.champion("crafter")]
 
 
 def test_write_tree_touches_neither_files_nor_index(store: ScaffoldStore) -> None:

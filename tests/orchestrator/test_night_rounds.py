@@ -1,0 +1,186 @@
+"""Rounds of several candidates: made from one champion, judged against each other."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from orchestrator.editors.base import Bench, Brief, Draft
+from orchestrator.models.errors import BudgetExhausted
+from orchestrator.night_record import NightRecord, unfinished
+from orchestrator.scaffolds.revision import Proposal
+from orchestrator.tracking import Tracker
+from orchestrator.workspace import Workspace
+from tests.support.nights import (
+    ListEditor,
+    Runner,
+    Stopped,
+    StoppingStore,
+    StoppingTracker,
+    begin,
+    run,
+    untimed,
+)
+from tests.support.workspaces import add_blind_lineage, small_workspace
+
+TAKES_OVER = b"""\
+def before_act(context, action):
+    return action if context.step < 50 else "noop"
+"""
+"""Plays as the model does for long enough to win, then itself."""
+
+
+def racing_night(folder: Path) -> tuple[Workspace, ListEditor]:
+    """An agent that sees nothing, and five proposals from it; the editor has no sixth."""
+    workspace = small_workspace(folder / "lab", candidates=6, proposals=6)
+    seeing = add_blind_lineage(workspace, folder)
+    plan = "prompts/plan.j2"
+    mended: dict[str, bytes | None] = {plan: seeing}
+    return workspace, ListEditor(
+        {**mended, "hooks.py": TAKES_OVER},
+        mended,
+        {**mended, "README.md": b"It sees."},
+        mended,
+        {plan: seeing.replace(b"{{ observation }}", b"It is day.")},
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, NightRecord, Runner]:
+    workspace, editor = racing_night(tmp_path_factory.mktemp("whole"))
+    runner = Runner()
+    record = run(workspace, begin(workspace, "blind"), runner, editor)
+    *asked, after = editor.briefs
+    assert [brief.place for brief in asked] == [1, 2, 3, 4, 5, 6]
+    assert {brief.proposals for brief in asked} == {6}
+    assert {brief.champion for brief in asked} == {record.rounds[0].parent}
+    assert (after.number, after.place, after.champion) == (6, 1, record.rounds[1].tree)
+    return workspace, record, runner
+
+
+@pytest.mark.slow
+def test_of_those_that_are_better_one_is_accepted_and_none_is_blamed(
+    whole: tuple[Workspace, NightRecord, Runner],
+) -> None:
+    workspace, record, runner = whole
+    takes_over, best, as_good, twin, worse = record.rounds
+    assert [one.decision for one in record.rounds] == [
+        "refused", "accept", "indecisive", "refused", "reject",
+    ]  # fmt: skip
+    assert "overrode the model" in takes_over.reason
+    assert best.name == "blind/v1"
+    assert "another candidate of its round did better" in as_good.reason
+    assert "the same, byte for byte" in twin.reason
+    assert best.tree == twin.tree
+    assert worse.verdict is not None
+    assert worse.verdict.stage == "screen"
+    assert {one.parent_name for one in record.rounds} == {"blind/v0"}
+    assert [one.name for one in workspace.scaffolds.history("blind")] == ["blind/v1", "blind/v0"]
+    assert len(runner.played) == len(set(runner.played))
+
+
+@pytest.mark.slow
+def test_what_a_round_played_is_counted_once(
+    whole: tuple[Workspace, NightRecord, Runner],
+) -> None:
+    _, record, _ = whole
+    counted = [one.verdict.episodes for one in record.rounds if one.verdict]
+    assert sum(counted) == len(record.judged_episodes)
+    # The champion's four games of the screen are the first one's, with its own four.
+    assert counted[0] >= 8
+    screened = record.rounds[4].verdict
+    assert screened is not None
+    assert screened.episodes == screened.pairs + screened.missing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", ["record", "accept", "track 3 +", "track 5 -"])
+def test_a_night_killed_while_a_round_is_written_down_decides_the_same(
+    whole: tuple[Workspace, NightRecord, Runner], tmp_path: Path, moment: str
+) -> None:
+    played, expected, _ = whole
+    workspace, editor = racing_night(tmp_path)
+    for folder in ("worlds", "episodes"):
+        shutil.copytree(played.artifacts / folder, workspace.artifacts / folder)
+    record = begin(workspace, "blind").model_copy(update={"id": expected.id})
+    tracker: Tracker = Tracker(workspace.artifacts)
+    if moment.startswith("track"):
+        _, number, written = moment.split()
+        tracker = StoppingTracker(workspace.artifacts, int(number), written == "+")
+    else:
+        store = StoppingStore.open(workspace.root / "scaffolds")
+        store.stop_after = moment
+        workspace.__dict__["scaffolds"] = store
+    with pytest.raises(Stopped):
+        run(workspace, record, Runner(), editor, tracker)
+    again = Workspace(workspace.root, workspace.config)
+    resumed = unfinished(again.artifacts / "nights", "blind")
+    assert resumed is not None
+    rerun = Runner()
+    finished = run(again, resumed, rerun, editor)
+    assert rerun.played == []
+    assert untimed(finished) == untimed(expected)
+    assert len(finished.rounds) == 5, "nobody joined a round that was judged already"
+    assert len(again.scaffolds.history("blind", include_candidates=True)) == 6
+
+
+class Spends(ListEditor):
+    """Has nothing left to spend when asked for another than the first."""
+
+    def propose(self, brief: Brief, bench: Bench) -> Draft | None:
+        if brief.number > 1:
+            raise BudgetExhausted("tokens", value=11, limit=10, where="here")
+        return super().propose(brief, bench)
+
+
+@pytest.mark.slow
+def test_what_was_proposed_before_the_budget_ran_out_is_judged(tmp_path: Path) -> None:
+    workspace = small_workspace(tmp_path / "lab", steps=20, candidates=4, proposals=4)
+    editor = Spends({"README.md": b"No difference."})
+    record = run(workspace, begin(workspace), Runner(), editor)
+    assert [one.decision for one in record.rounds] == ["reject"]
+    assert record.stop_reason.startswith("The tokens budget is spent")
+
+
+class GoesOn(ListEditor):
+    """Goes on from what was rejected, whenever it is shown something."""
+
+    continues = True
+
+    def propose(self, brief: Brief, bench: Bench) -> Draft | None:
+        self.briefs.append(brief)
+        text = f"Draft {brief.number}.".encode()
+        return Draft(
+            {"README.md": text},
+            Proposal(
+                subject=f"Write draft {brief.number}",
+                summary="Another text.",
+                rationale="To see.",
+                expected_effect="None.",
+                kind="memory",
+                editor=self.name,
+                continues=brief.failed.view.name if brief.failed else "",
+            ),
+        )
+
+
+@pytest.mark.slow
+def test_a_rejected_candidate_is_offered_until_it_is_taken_up_once(tmp_path: Path) -> None:
+    workspace = small_workspace(tmp_path / "lab", steps=20, candidates=4)
+    editor = GoesOn()
+    record = run(workspace, begin(workspace), Runner(), editor)
+    assert [one.decision for one in record.rounds] == ["reject"] * 4
+    offered = [brief.failed for brief in editor.briefs]
+    # The second goes on from the first; nothing goes on from the second, so the third is new.
+    names = [one and one.view.name for one in offered]
+    assert names == [None, f"{record.id}/1", None, f"{record.id}/3"]
+    first = offered[1]
+    assert first is not None
+    assert first.files["README.md"] == b"Draft 1."
+    assert [one.seed for one in first.episodes] == [one.seed for one in editor.briefs[1].episodes]
+    assert {one.tree for one in first.episodes} == {record.rounds[0].tree}
+    assert first.view.verdict == "reject"
+    seen = workspace.scaffolds.revision(f"{record.id}/2")
+    assert seen.trailer("Continues") == f"{record.id}/1"
