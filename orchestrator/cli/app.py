@@ -11,7 +11,7 @@ from typing import cast
 import typer
 
 from envs.errors import EnvironmentFault
-from orchestrator.cli import envs, evaluate, gate, history, night, play, sandbox, setup
+from orchestrator.cli import ablate, envs, evaluate, gate, history, night, play, sandbox, setup
 from orchestrator.cli.output import aside, print_json
 from orchestrator.errors import SlowwaveError
 
@@ -29,6 +29,7 @@ play.add_commands(app)
 evaluate.add_commands(app)
 night.add_commands(app)
 history.add_commands(app)
+ablate.add_commands(app)
 app.add_typer(gate.app, name="gate")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(envs.app, name="envs")

@@ -148,6 +148,8 @@ new file mode 120000
 """
 
 ILLEGAL: tuple[Turn, ...] = (
+    [call("episodes"), call("take_up"), call("files")],
+    [submit("Try the same once more")],
     [
         call("write_file", path="../outside.py", text="x = 1"),
         call("write_file", path="spy.py", text="import socket\n"),

@@ -114,7 +114,7 @@ def test_a_night_keeps_what_helps_rejects_what_harms_and_refuses_what_is_illegal
     assert good.verdict is not None
     assert good.verdict.effect is not None
     assert good.verdict.effect > 3
-    assert harmful.decision in ("reject", "refused")
+    assert harmful.decision == "reject"
     assert record.stop_reason == "the editor has nothing left to try"
     champion = place.scaffolds.champion("crafter")
     assert champion.editor == f"anthropic:{MODEL}"
@@ -161,7 +161,12 @@ def _assert_refused(mind: ScriptedMind) -> None:
     assert mind.seen[3, "no_such_tool"][0].startswith("There is no tool 'no_such_tool'.")
     assert "first" in mind.seen[3, "steps"][0]
     assert "There is no episode 'e99'" in mind.seen[3, "steps"][1]
-    looked, less = mind.seen[3, "submit"]
+    again, looked, less = mind.seen[3, "submit"]
+    # What was rejected may be looked at and gone on from, but not handed in as it was.
+    assert "r1 (crafter-v1)" in mind.seen[3, "episodes"][0]
+    assert mind.seen[3, "take_up"][0].startswith("Its files are in the draft.")
+    assert "prompts/plan.j2: 52 bytes (changed)" in mind.seen[3, "files"][0]
+    assert "the same, byte for byte" in again
     assert "imports socket" in looked
     assert "do not list" in less
 
@@ -172,6 +177,13 @@ def _assert_paid(place: Workspace, record: NightRecord, server: MessagesServer) 
     ledger.close()
     assert abs(spent.money_usd - server.billed(PRICES)) < Decimal("0.000001")
     assert spent.calls == len(server.usages)
+    for entry in record.rounds:
+        told = read_transcript(transcript_path(place.night_folder(record.id), entry.number))
+        tokens = sum(sum(one["tokens"][:2]) for one in told if "tokens" in one)
+        revision = place.scaffolds.revision(entry.name)
+        assert revision.trailer("Editor-Tokens") == str(tokens)
+        cost = Decimal((revision.trailer("Editor-Cost") or "").removesuffix(" USD"))
+        assert 0 < cost < server.billed(PRICES)
 
 
 def test_a_night_stops_at_its_budget(server: MessagesServer, tmp_path: Path) -> None:

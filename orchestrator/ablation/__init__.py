@@ -1,0 +1,1 @@
+"""Hunk credit: what each part of an accepted revision contributes."""
