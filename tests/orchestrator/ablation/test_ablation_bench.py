@@ -17,6 +17,7 @@ from orchestrator.workspace import Workspace
 from tests.support.serial import play_serially
 from tests.support.workspaces import add_blind_lineage, small_workspace
 
+
 def accepted(place: Workspace, changes: dict[str, bytes | None]) -> Revision:
     """A revision as if the gate had accepted it."""
     store = place.scaffolds
