@@ -11,7 +11,18 @@ from typing import cast
 import typer
 
 from envs.errors import EnvironmentFault
-from orchestrator.cli import ablate, envs, evaluate, gate, history, night, play, sandbox, setup
+from orchestrator.cli import (
+    ablate,
+    bisect,
+    envs,
+    evaluate,
+    gate,
+    history,
+    night,
+    play,
+    sandbox,
+    setup,
+)
 from orchestrator.cli.output import aside, print_json
 from orchestrator.errors import SlowwaveError
 
@@ -30,6 +41,7 @@ evaluate.add_commands(app)
 night.add_commands(app)
 history.add_commands(app)
 ablate.add_commands(app)
+bisect.add_commands(app)
 app.add_typer(gate.app, name="gate")
 app.add_typer(sandbox.app, name="sandbox")
 app.add_typer(envs.app, name="envs")
