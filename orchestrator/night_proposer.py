@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from envs.registry import family
-from orchestrator.editors.base import Bench, Brief, Draft, Failed, ScaffoldEditor
+from orchestrator.editors.base import Bench, Brief, Failed, ScaffoldEditor
 from orchestrator.episodes.spec import EpisodeResult
 from orchestrator.models.errors import BudgetExhausted
 from orchestrator.night_judge import Played, PlayRevisions
@@ -82,7 +82,19 @@ class NightProposer:
         draft = self._editor.propose(brief, self._bench(champion))
         if draft is None:
             return None
-        candidate = self._commit(number, champion, draft)
+        tree = self._store.write_tree(champion.tree, draft.changes)
+        if tree == champion.tree:
+            # Asked again it would say the same: as if it had nothing left.
+            self._say(f"Candidate {number} would change nothing.")
+            return None
+        candidate = self._store.propose(
+            self._record.lineage,
+            night=self._record.id,
+            number=number,
+            tree=tree,
+            parent=champion,
+            proposal=draft.proposal,
+        )
         self._editor.settle(brief)
         return candidate
 
@@ -129,17 +141,6 @@ class NightProposer:
             view=best.editor_view(),
             files=self._store.read_files(best),
             episodes=_complete(self._played(best)),
-        )
-
-    def _commit(self, number: int, champion: Revision, draft: Draft) -> Revision:
-        tree = self._store.write_tree(champion.tree, draft.changes)
-        return self._store.propose(
-            self._record.lineage,
-            night=self._record.id,
-            number=number,
-            tree=tree,
-            parent=champion,
-            proposal=draft.proposal,
         )
 
     def _played(self, revision: Revision) -> Played:

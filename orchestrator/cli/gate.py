@@ -18,6 +18,7 @@ from orchestrator.cli.output import (
     screen,
 )
 from orchestrator.cli.playing import play_jobs
+from orchestrator.cli.redteam import redteam
 from orchestrator.episodes.planner import EpisodePlanner
 from orchestrator.errors import UsageError
 from orchestrator.evaluation import scores_by_seed
@@ -33,6 +34,7 @@ from orchestrator.verdicts import make_rule
 from orchestrator.workspace import find_workspace, workspace_or_here
 
 app = typer.Typer(help="What the gate does to revisions that are no better, and to better ones.")
+app.command()(redteam)
 
 
 def _finite(value: float | None) -> float | None:

@@ -12,9 +12,10 @@ from orchestrator.models.errors import BudgetExhausted
 from orchestrator.night_record import NightRecord, unfinished
 from orchestrator.scaffolds.revision import Proposal
 from orchestrator.tracking import Tracker
-from orchestrator.workspace import Workspace
+from orchestrator.workspace import Workspace, seed_scaffolds
 from tests.support.nights import (
     ListEditor,
+    Quiet,
     Runner,
     Stopped,
     StoppingStore,
@@ -142,6 +143,18 @@ def test_what_was_proposed_before_the_budget_ran_out_is_judged(tmp_path: Path) -
     record = run(workspace, begin(workspace), Runner(), editor)
     assert [one.decision for one in record.rounds] == ["reject"]
     assert record.stop_reason.startswith("The tokens budget is spent")
+
+
+def test_a_draft_that_changes_nothing_ends_the_night_as_if_none_were_left(tmp_path: Path) -> None:
+    workspace = small_workspace(tmp_path / "lab", steps=20, candidates=3)
+    same = (seed_scaffolds() / "crafter" / "README.md").read_bytes()
+    listener = Quiet()
+    record = run(
+        workspace, begin(workspace), Runner(), ListEditor({"README.md": same}), listener=listener
+    )
+    assert record.rounds == ()
+    assert record.stop_reason == "the editor has nothing left to try"
+    assert "Candidate 1 would change nothing." in listener.lines
 
 
 class GoesOn(ListEditor):
