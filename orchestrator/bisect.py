@@ -1,12 +1,22 @@
 """Which revision lost it? Binary search over a lineage, with paired tests that say how sure it is.
 
-Every claim "a is better than b" is an exact one-sided sign-flip test on pairs of the same seeds, in
-looks of a growing number of pairs. All tests that the search could make share one error rate
-(Boole's inequality), whatever they depend on: the midpoints chosen, the looks, the seeds that all
-of them use. At every moment the search knows, by such a test, that the last revision of its range
-is worse than the first; when these two are neighbors, the claim about them was tested itself. So
-the revision it names is wrong with at most that probability, and where the tests cannot tell it
-stops with a range.
+Every claim "a is better than b" is an exact one-sided sign-flip test on pairs of the same seeds,
+in looks of a growing number of pairs. At every moment the search knows, by such a test, that the
+last revision of its range is worse than the first; when these two are neighbors, the claim about
+them was tested itself. Where the tests cannot tell, it stops with a range.
+
+Why an answer, revision or range, is wrong with at most ``alpha``: the midpoint of a range does not
+depend on the data, so each revision between the ends can be the midpoint of one range only. Where
+the first revision of a range is truly better than the last, at most one of the two claims about its
+midpoint is false (if neither half lost anything, the whole did not). Going wrong therefore takes
+one of ``revisions - 2`` false claims that are fixed beforehand, at one of the looks; or, if nothing
+was lost between the ends, that one false claim. Boole's inequality over these, each at the same
+level. To split over the midpoints of one path only would not do: which path is taken depends on
+the data. The bound is over all searches, not over those that happened to end in one way.
+
+"Wrong" is as the test means it: a difference as likely to come out with the other sign. Revisions
+of equal mean whose differences are lopsided (a little better on most seeds, much worse on a few)
+can be told apart although neither lost anything on average.
 """
 
 from __future__ import annotations
@@ -16,7 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from orchestrator.gate.signflip import MAX_NONZERO, sign_flip_p
+from orchestrator.gate.signflip import MAX_NONZERO, fewest_pairs, sign_flip_p
 from orchestrator.gate.verdict import Interval, bca_interval
 
 LOOKS = (0.25, 0.5, 1.0)
@@ -99,15 +109,27 @@ def bisect(revisions: int, measure: Measure, *, pairs: int = 40, alpha: float = 
     return search.run()
 
 
+def pairs_needed(revisions: int, alpha: float) -> int:
+    """Fewest pairs with which a search over so many revisions can name one."""
+    return fewest_pairs(alpha / max(1, revisions - 2))
+
+
+def _looks(revisions: int, pairs: int, alpha: float) -> tuple[list[int], float]:
+    """Pairs at each look, and the level of a test: looks that could show nothing are left out."""
+    looks = sorted({round(pairs * share) for share in LOOKS})
+    while True:
+        level = alpha / (len(looks) * max(1, revisions - 2))
+        if looks[0] >= fewest_pairs(level) or len(looks) == 1:
+            return looks, level
+        del looks[0]
+
+
 class _Search:
     def __init__(self, revisions: int, measure: Measure, pairs: int, alpha: float) -> None:
         if revisions < 2 or not 2 <= pairs <= MAX_NONZERO:
             raise ValueError(f"{revisions} revisions and {pairs} pairs cannot be searched")
         self._measure = measure
-        self._looks = sorted({max(2, round(pairs * share)) for share in LOOKS})
-        midpoints = math.ceil(math.log2(revisions - 1)) if revisions > 2 else 0
-        # The ends against each other, then two tests at each midpoint, each at every look.
-        self.level = alpha / (len(self._looks) * (1 + 2 * midpoints))
+        self._looks, self.level = _looks(revisions, pairs, alpha)
         self._revisions = revisions
         self._tests: list[Tested] = []
         self._in_steps = False

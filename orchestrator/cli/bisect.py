@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from envs.registry import Selection
-from orchestrator.bisect import Found, Tested, bisect
+from orchestrator.bisect import Found, Tested, bisect, pairs_needed
 from orchestrator.cli.options import AllowUnsandboxedOption, SandboxOption, choose_sandbox
-from orchestrator.cli.output import JsonOption, WorkspaceOption, number, print_json, screen
+from orchestrator.cli.output import JsonOption, WorkspaceOption, aside, number, print_json, screen
 from orchestrator.cli.playing import Outcome, play_jobs
 from orchestrator.episodes.job import stored_result
 from orchestrator.episodes.metrics import NAMES
@@ -61,7 +61,17 @@ def bisect_(
         raise UsageError(f"There is no metric '{metric}'.", mend=f"Use one of {', '.join(NAMES)}.")
     place = find_workspace(workspace)
     between = _between(place.scaffolds, bad, good)
-    higher = metric == "progression" if higher is None else higher
+    needed = pairs_needed(len(between), alpha)
+    if pairs < needed:
+        raise UsageError(
+            f"{pairs} pairs cannot tell {len(between)} revisions apart at an error of {alpha:g}.",
+            mend=f"Give --pairs {needed} or more, a larger --alpha, or fewer revisions.",
+        )
+    if higher is None:
+        higher = metric == "progression"
+        if not higher:
+            said = f"Less {metric} is taken to be better; --higher-is-better turns it round."
+            aside.print(said, highlight=False, markup=False, soft_wrap=True)
     figures = _Figures(
         place,
         between,
@@ -190,7 +200,7 @@ def _sentence(
     steps = " Something was lost elsewhere as well." if found.in_steps else ""
     return (
         f'{last.name} lost it: "{last.subject}" ({_change(one, sign)} {metric});'
-        f" wrong with a probability of at most {alpha:.0%}.{steps}"
+        f" wrong with a probability of at most {100 * alpha:g}%.{steps}"
     )
 
 

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from envs.registry import select
-from orchestrator.editors.choice import make_editor
 from orchestrator.editors.meta.transcript import read_transcript, transcript_path
 from orchestrator.files import write_atomically
 from orchestrator.models.ledger import SpendLedger
-from orchestrator.night_record import NightRecord, read_record
+from orchestrator.night_record import NightRecord, read_record, save_record
 from orchestrator.workspace import Workspace, create_workspace
-from tests.support.messages_server import MODEL, MessagesServer, call, serve
+from tests.support.messages_server import MODEL, Answer, Failure, MessagesServer, call, serve
+from tests.support.meta_night import night
 from tests.support.minds import GOOD, HARMFUL, ILLEGAL, ScriptedMind
-from tests.support.nights import Quiet, Runner, Stopped, run
+from tests.support.nights import Runner, Stopped
 
 CONFIG = """\
 root_seed = 5
@@ -93,21 +98,13 @@ def begin(place: Workspace) -> NightRecord:
     )
 
 
-def night(
-    place: Workspace, record: NightRecord | None = None, runner: Runner | None = None
-) -> NightRecord:
-    record, listener = record or begin(place), Quiet()
-    editor = make_editor(place, record, listener.say)
-    return run(place, record, runner or Runner(), editor=editor, listener=listener)
-
-
 @pytest.mark.slow
 def test_a_night_keeps_what_helps_rejects_what_harms_and_refuses_what_is_illegal(
     server: MessagesServer, tmp_path: Path
 ) -> None:
     mind = server.mind = ScriptedMind({1: GOOD, 2: HARMFUL, 3: ILLEGAL})
     place = workspace(tmp_path / "lab", server)
-    record = night(place)
+    record = night(place, begin(place))
 
     good, harmful = record.rounds
     assert (good.decision, good.subject) == ("accept", "Keep a list of what is done"), good.reason
@@ -189,7 +186,7 @@ def _assert_paid(place: Workspace, record: NightRecord, server: MessagesServer) 
 def test_a_night_stops_at_its_budget(server: MessagesServer, tmp_path: Path) -> None:
     server.mind = ScriptedMind({1: [[call("episodes")]] * 50})
     place = workspace(tmp_path / "lab", server, steps=30, money="0.2")
-    record = night(place)
+    record = night(place, begin(place))
     assert "money budget is spent" in record.stop_reason
     ledger = SpendLedger(place.ledger)
     assert 0 < ledger.totals(record.id).money_usd <= Decimal("0.2")
@@ -217,3 +214,48 @@ def test_a_conversation_that_was_killed_is_taken_up_and_paid_for_once(
     assert [one.subject for one in record.rounds] == ["Keep a list of what is done"]
     assert not kept.exists()
     _assert_paid(place, record, server)
+
+
+class KillingMind(ScriptedMind):
+    """Kills the process that asks, at its third question, and answers nobody."""
+
+    victim: subprocess.Popen[bytes] | None = None
+
+    def __call__(self, body: dict[str, Any]) -> Answer | Failure:
+        answer = super().__call__(body)
+        if self.victim is not None and len(body["messages"]) == 5:
+            os.kill(self.victim.pid, signal.SIGKILL)
+            self.victim.wait()
+            self.victim = None
+        return answer
+
+
+def test_a_call_under_way_at_a_kill_is_settled_at_its_reservation(
+    server: MessagesServer, tmp_path: Path
+) -> None:
+    reading = [[call("episodes")], [call("files")], *GOOD[4:6], *GOOD[7:]]
+    mind = server.mind = KillingMind({1: reading})
+    place = workspace(tmp_path / "lab", server, steps=40, candidates=1)
+    record = begin(place)
+    save_record(place.night_folder(record.id), record)
+    mind.victim = process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.meta_night", str(place.root), record.id],
+        cwd=Path(__file__).parents[3],
+    )
+    assert process.wait(timeout=120) == -signal.SIGKILL
+    assert len(server.usages) == 3
+    lost = server.usages[2]
+
+    record = night(place, read_record(place.night_folder(record.id)))
+    assert [one.subject for one in record.rounds] == ["Keep a list of what is done"]
+    # The two answers that arrived were kept; the third was asked for, and billed, once more.
+    assert len(server.usages) == len(reading) + 1
+    ledger = SpendLedger(place.ledger)
+    spent = ledger.totals(record.id)
+    ledger.close()
+    assert (spent.open_calls, spent.presumed_calls) == (0, 1)
+    server.usages.remove(lost)
+    arrived = server.billed(PRICES)
+    assert abs(spent.money_usd - spent.presumed_money_usd - arrived) < Decimal("0.000001")
+    server.usages[:] = [lost]
+    assert spent.presumed_money_usd >= server.billed(PRICES), "a reservation covers the bill"
