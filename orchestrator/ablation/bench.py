@@ -26,6 +26,9 @@ from orchestrator.scaffolds.revision import Verdict as CommitVerdict
 from orchestrator.verdicts import make_rule
 from orchestrator.workspace import Workspace
 
+NOTHING = 1e-9
+"""What is charged for the slice that hunks are measured on: on it nothing is accepted."""
+
 Scores = dict[int, float | None]
 Play = Callable[[list[EpisodeJob], str], Sequence[EpisodeResult | MissingEpisode]]
 
@@ -121,7 +124,7 @@ class AblationBench:
         # A slice that no confirmation has used: on the revision's own it was found good.
         own = Confirmation(_night(revision, "hunks"), selection.name, revision.tree, parent.tree)
         budget = ErrorBudget(place.ledger, config.gate.night_alpha)
-        fresh = budget.charge(own, config.gate.confirm_alpha).slice
+        fresh = budget.charge(own, NOTHING).slice
         old, new = store.read_files(parent), store.read_files(revision)
         return cls(
             place=place,
