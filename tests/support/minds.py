@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +81,38 @@ class ScriptedMind:
             kept = self.seen.setdefault((number, one["name"]), [])
             if text not in kept:
                 kept.append(text)
+
+
+class RecordedMind:
+    """Says what was said before to the same conversation; to any other it has no answer.
+
+    Args:
+        transcripts: Conversations as the editor wrote them down.
+    """
+
+    def __init__(self, transcripts: Iterable[Sequence[dict[str, Any]]]) -> None:
+        self._answers: dict[str, list[Block]] = {}
+        for told in transcripts:
+            for at, message in enumerate(told):
+                if message["role"] == "assistant":
+                    self._answers[_content(told[:at])] = message["content"]
+
+    def __call__(self, body: dict[str, Any]) -> Answer | Failure:
+        blocks = self._answers.get(_content(body["messages"]))
+        if blocks is None:
+            return Failure(400, "invalid_request_error", "nobody has said this before")
+        return Answer([{key: one[key] for key in one if key != "id"} for one in blocks])
+
+
+def _content(messages: Sequence[dict[str, Any]]) -> str:
+    """A conversation without the ids of its calls and the marks of the prompt cache."""
+    return json.dumps([[one["role"], _bare(one["content"])] for one in messages])
+
+
+def _bare(content: str | Sequence[Block]) -> list[Block]:
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    passing = ("id", "tool_use_id", "cache_control")
+    return [{key: one[key] for key in sorted(one) if key not in passing} for one in blocks]
 
 
 def submit(subject: str, kind: str = "memory") -> Block:

@@ -17,12 +17,13 @@ import pytest
 from envs.registry import select
 from orchestrator.editors.meta.transcript import read_transcript, transcript_path
 from orchestrator.files import write_atomically
+from orchestrator.models.errors import RequestRejected
 from orchestrator.models.ledger import SpendLedger
 from orchestrator.night_record import NightRecord, read_record, save_record
 from orchestrator.workspace import Workspace, create_workspace
 from tests.support.messages_server import MODEL, Answer, Failure, MessagesServer, call, serve
 from tests.support.meta_night import night
-from tests.support.minds import GOOD, HARMFUL, ILLEGAL, ScriptedMind
+from tests.support.minds import GOOD, HARMFUL, ILLEGAL, RecordedMind, ScriptedMind
 from tests.support.nights import Runner, Stopped
 
 CONFIG = """\
@@ -259,3 +260,28 @@ def test_a_call_under_way_at_a_kill_is_settled_at_its_reservation(
     assert abs(spent.money_usd - spent.presumed_money_usd - arrived) < Decimal("0.000001")
     server.usages[:] = [lost]
     assert spent.presumed_money_usd >= server.billed(PRICES), "a reservation covers the bill"
+
+
+def test_a_recorded_conversation_replays_by_content(server: MessagesServer, tmp_path: Path) -> None:
+    server.mind = ScriptedMind({1: [[call("episodes")], [call("files")], *GOOD[4:6], *GOOD[7:]]})
+    first = workspace(tmp_path / "first", server, steps=40, candidates=1)
+    record = begin(first)
+    night(first, record)
+    told = read_transcript(transcript_path(first.night_folder(record.id), 1))
+    asked = len(server.bodies)
+
+    server.mind = RecordedMind([told])
+    second = workspace(tmp_path / "second", server, steps=40, candidates=1)
+    again = night(second, begin(second))
+    assert [one.subject for one in again.rounds] == ["Keep a list of what is done"]
+    assert len(server.bodies) == 2 * asked
+    names = [f"{one.id}/1" for one in (record, again)]
+    trees = [
+        place.scaffolds.revision(name).tree
+        for place, name in zip((first, second), names, strict=True)
+    ]
+    assert trees[0] == trees[1]
+    # Another game is another conversation: nobody has an answer to it.
+    third = workspace(tmp_path / "third", server, steps=41, candidates=1)
+    with pytest.raises(RequestRejected, match="nobody has said this before"):
+        night(third, begin(third))
