@@ -5,6 +5,7 @@ from __future__ import annotations
 from orchestrator.config import Config
 from orchestrator.gate.protocol import AcceptanceRule
 from orchestrator.gate.rules import rule_from_name
+from orchestrator.gate.verdict import Verdict
 from orchestrator.night_record import Round
 from orchestrator.scaffolds.revision import Verdict as CommitVerdict
 
@@ -29,6 +30,32 @@ def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
     verdict = entry.verdict
     if verdict is None:
         return CommitVerdict(word="refused", notes=(entry.reason,), mlflow_run=entry.mlflow_run)
+    return as_trailers(
+        verdict,
+        models,
+        notes=(verdict.reason, *entry.notes),
+        trajectories=tuple(key[:12] for key in entry.episodes),
+        mlflow_run=entry.mlflow_run,
+    )
+
+
+def as_trailers(
+    verdict: Verdict,
+    models: dict[str, str],
+    *,
+    notes: tuple[str, ...],
+    trajectories: tuple[str, ...] = (),
+    mlflow_run: str | None = None,
+) -> CommitVerdict:
+    """The gate's verdict as a commit's trailers say it.
+
+    Args:
+        verdict: What the gate found.
+        models: Model fingerprint by role.
+        notes: Sentences that a reviewer should see.
+        trajectories: Keys of the episodes, shortened.
+        mlflow_run: The run that holds the artifacts.
+    """
     interval = None
     if verdict.low is not None and verdict.high is not None:
         interval = (verdict.low, verdict.high)
@@ -44,7 +71,7 @@ def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
         cost=verdict.money_usd,
         hours=verdict.hours,
         models=models,
-        trajectories=tuple(key[:12] for key in entry.episodes),
-        mlflow_run=entry.mlflow_run,
-        notes=(verdict.reason, *entry.notes),
+        trajectories=trajectories,
+        mlflow_run=mlflow_run,
+        notes=notes,
     )

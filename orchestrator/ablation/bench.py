@@ -22,8 +22,7 @@ from orchestrator.gate.trial import judge, verdict_of
 from orchestrator.gate.verdict import Verdict
 from orchestrator.scaffolds.check import check_scaffold
 from orchestrator.scaffolds.revision import Proposal, Revision
-from orchestrator.scaffolds.revision import Verdict as CommitVerdict
-from orchestrator.verdicts import make_rule
+from orchestrator.verdicts import as_trailers, make_rule
 from orchestrator.workspace import Workspace
 
 NOTHING = 1e-9
@@ -245,22 +244,10 @@ class AblationBench:
             parent=whole,
             proposal=proposal,
         )
-        interval = (verdict.low or 0.0, verdict.high or 0.0) if verdict.low is not None else None
         against = f"Judged against {self.parent.name}, which {whole.name} was made from."
         beside = f"Against {whole.name} itself: {lost.effect:+.1f} points on {lost.pairs} pairs."
-        recorded = store.record(
-            candidate,
-            CommitVerdict(
-                word=verdict.decision,
-                effect=verdict.effect,
-                interval=interval,
-                p=verdict.p,
-                pairs=verdict.pairs,
-                bank_slices=verdict.slices,
-                models=self.planner.models,
-                notes=(verdict.reason, against, beside),
-            ),
-        )
+        notes = (verdict.reason, against, beside)
+        recorded = store.record(candidate, as_trailers(verdict, self.planner.models, notes=notes))
         return store.accept(recorded)
 
     def _tree(self, files: Files) -> str:

@@ -21,7 +21,6 @@ from orchestrator.outage import Outage
 from orchestrator.report import write_report
 from orchestrator.sandbox.choice import Unsandboxed
 from orchestrator.scaffolds.errors import DirtyRepository
-from orchestrator.tracking import Tracker
 from orchestrator.workspace import Workspace, seed_scaffolds
 from tests.support.nights import (
     ListEditor,
@@ -29,10 +28,9 @@ from tests.support.nights import (
     Quiet,
     Runner,
     Stopped,
-    StoppingStore,
-    StoppingTracker,
     begin,
     blind_night,
+    kill_at,
     run,
     untimed,
 )
@@ -158,16 +156,7 @@ def test_a_night_killed_between_its_writes_decides_the_same(
     for folder in ("worlds", "episodes"):
         shutil.copytree(played.artifacts / folder, workspace.artifacts / folder)
     record = begin(workspace, "blind").model_copy(update={"id": expected.id})
-    tracker: Tracker = Tracker(workspace.artifacts)
-    if moment.startswith("track"):
-        _, number, written = moment.split()
-        tracker = StoppingTracker(workspace.artifacts, int(number), written == "+")
-    else:
-        store = StoppingStore.open(workspace.root / "scaffolds")
-        store.stop_after = moment
-        workspace.__dict__["scaffolds"] = store
-    with pytest.raises(Stopped):
-        run(workspace, record, Runner(), editor, tracker)
+    kill_at(moment, workspace, record, editor)
     again = Workspace(workspace.root, workspace.config)
     resumed = unfinished(again.artifacts / "nights", "blind")
     assert resumed is not None

@@ -11,16 +11,13 @@ from orchestrator.editors.base import Bench, Brief, Draft
 from orchestrator.models.errors import BudgetExhausted
 from orchestrator.night_record import NightRecord, unfinished
 from orchestrator.scaffolds.revision import Proposal
-from orchestrator.tracking import Tracker
 from orchestrator.workspace import Workspace, seed_scaffolds
 from tests.support.nights import (
     ListEditor,
     Quiet,
     Runner,
-    Stopped,
-    StoppingStore,
-    StoppingTracker,
     begin,
+    kill_at,
     run,
     untimed,
 )
@@ -106,16 +103,7 @@ def test_a_night_killed_while_a_round_is_written_down_decides_the_same(
     for folder in ("worlds", "episodes"):
         shutil.copytree(played.artifacts / folder, workspace.artifacts / folder)
     record = begin(workspace, "blind").model_copy(update={"id": expected.id})
-    tracker: Tracker = Tracker(workspace.artifacts)
-    if moment.startswith("track"):
-        _, number, written = moment.split()
-        tracker = StoppingTracker(workspace.artifacts, int(number), written == "+")
-    else:
-        store = StoppingStore.open(workspace.root / "scaffolds")
-        store.stop_after = moment
-        workspace.__dict__["scaffolds"] = store
-    with pytest.raises(Stopped):
-        run(workspace, record, Runner(), editor, tracker)
+    kill_at(moment, workspace, record, editor)
     again = Workspace(workspace.root, workspace.config)
     resumed = unfinished(again.artifacts / "nights", "blind")
     assert resumed is not None

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from envs.registry import select
 from orchestrator.editors.base import Bench, Brief, Draft
 from orchestrator.editors.rules.editor import RulesEditor
@@ -186,6 +188,29 @@ class StoppingStore(ScaffoldStore):
         if self.stop_after == "accept":
             raise Stopped
         return made
+
+
+def kill_at(moment: str, workspace: Workspace, record: NightRecord, editor: object) -> None:
+    """Run a night until it is killed between two of its writes.
+
+    Args:
+        moment: ``track 2 -`` and ``track 2 +``: before and after the second candidate's run is
+            written (0: that of the night's end); ``record``, ``accept``: after that operation of
+            the store.
+        workspace: Where it runs; its store may be left a stopping one.
+        record: The night.
+        editor: Who proposes.
+    """
+    tracker: Tracker = Tracker(workspace.artifacts)
+    if moment.startswith("track"):
+        _, number, written = moment.split()
+        tracker = StoppingTracker(workspace.artifacts, int(number), written == "+")
+    else:
+        store = StoppingStore.open(workspace.root / "scaffolds")
+        store.stop_after = moment
+        workspace.__dict__["scaffolds"] = store
+    with pytest.raises(Stopped):
+        run(workspace, record, Runner(), editor, tracker)
 
 
 def untimed(record: NightRecord) -> list[object]:
