@@ -23,7 +23,7 @@ from tests.support.workspaces import add_blind_lineage, small_workspace
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("docker-engine")]
 
-DEADLINE_S = 300.0
+DEADLINE_S = 900.0
 MARK = "SLOWWAVE_TEST_MARK"
 
 

@@ -20,7 +20,7 @@ from tests.support.workspaces import add_blind_lineage, small_workspace
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("night")]
 
-DEADLINE_S = 300.0
+DEADLINE_S = 900.0
 
 
 def command(workspace: Workspace) -> list[str]:

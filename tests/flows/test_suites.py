@@ -32,7 +32,7 @@ def evaluate(folder: Path, *words: str) -> tuple[Any, str]:
         text=True,
         cwd=folder,
         env={**given, "PYTHONPATH": str(ROOT), "SLOWWAVE_DATA": str(folder / "data")},
-        timeout=300,
+        timeout=900,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1]), done.stderr
