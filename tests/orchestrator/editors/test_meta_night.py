@@ -243,7 +243,7 @@ def test_a_call_under_way_at_a_kill_is_settled_at_its_reservation(
         [sys.executable, "-m", "tests.support.meta_night", str(place.root), record.id],
         cwd=Path(__file__).parents[3],
     )
-    assert process.wait(timeout=120) == -signal.SIGKILL
+    assert process.wait(timeout=600) == -signal.SIGKILL
     assert len(server.usages) == 3
     lost = server.usages[2]
 
