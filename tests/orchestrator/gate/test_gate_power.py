@@ -1,4 +1,4 @@
-"""Power and calibration."""
+"""Power."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orchestrator.gate.calibrate import Calibration, calibrate
 from orchestrator.gate.errors import BadRule
 from orchestrator.gate.power import PowerTable, power, smallest_effect
 from orchestrator.gate.rules import StrictMeanRule, TwoStageRule
@@ -99,46 +98,3 @@ def test_what_cannot_be_found_is_said() -> None:
 def test_too_little_to_go_by(settings: dict) -> None:
     with pytest.raises(BadRule):
         power(TwoStageRule(), **settings)
-
-
-class TestCalibrate:
-    def test_a_noisy_agent_agrees_with_the_model_of_its_variance(self) -> None:
-        rng = np.random.default_rng(2)
-        scores = 30 + 6 * rng.standard_normal((40, 1)) + 9 * rng.standard_normal((40, 3))
-        found = calibrate(TwoStageRule(), scores.tolist(), nights=200, candidates=10, trials=60)
-        assert found.run_noise
-        assert found.run_sd == pytest.approx(9, rel=0.25)
-        model = simulate(
-            TwoStageRule(), nights=200, candidates=10, noise=found.run_sd, shared=found.seed_sd
-        )
-        assert found.false_accept_rate.low <= model.false_accept_rate.high
-        assert model.false_accept_rate.low <= found.false_accept_rate.high
-        assert "differently by" in found.sentences[0]
-        assert Calibration.model_validate_json(found.model_dump_json()) == found
-
-    def test_no_run_noise_is_said_and_seeds_are_resampled(self) -> None:
-        scores = [[score] * 2 for score in (18.2, 22.7, 27.3, 31.8, 36.4, 40.9)]
-        found = calibrate(TwoStageRule(), scores, nights=100, candidates=5, trials=40)
-        assert not found.run_noise
-        assert found.sentences[0].startswith("No run noise")
-        assert found.difference_sd == pytest.approx(math.sqrt(2) * np.std([s[0] for s in scores]))
-        assert found.false_accept_rate.estimate < 0.1
-
-    def test_the_papers_gate_is_found_out(self) -> None:
-        scores = [[18.2, 27.3], [22.7, 40.9], [31.8, 13.6], [36.4, 27.3]]
-        found = calibrate(StrictMeanRule(), scores, nights=200, candidates=10, trials=20)
-        assert found.false_accept_rate.low > 0.5
-        assert "above the 5% asked for" in found.sentences[1]
-
-    def test_lost_episodes_are_counted_and_left_out(self) -> None:
-        scores = [[10.0, 20.0, None], [None, None, None], [30.0, 10.0, 20.0]]
-        found = calibrate(TwoStageRule(), scores, nights=20, candidates=2, trials=10)
-        assert (found.seeds, found.episodes, found.missing) == (2, 5, 4)
-
-    @pytest.mark.parametrize(
-        "scores",
-        [[], [[1.0], [2.0, 3.0]], [[1.0, 2.0]], [[1.0], [2.0]], [[None, None], [None, None]]],
-    )
-    def test_too_few_results(self, scores: list[list[float | None]]) -> None:
-        with pytest.raises(BadRule, match="Calibration needs"):
-            calibrate(TwoStageRule(), scores)
