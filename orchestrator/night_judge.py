@@ -86,22 +86,26 @@ class NightJudge:
                 entries[number] = entries[number].refused(refusal)
             else:
                 racing[number] = candidate
+        judged: dict[int, tuple[Trial, Mapping[str, EpisodeResult]]] = {}
         while racing:
-            usurper = self._race(champion, racing, entries)
+            judged |= self._race(champion, racing)
+            usurper = next(
+                (one for one in racing if self._won_by_itself(racing[one], *judged[one])), None
+            )
             if usurper is None:
                 break
             # Who won by playing in the model's place must not stand in the way of the others.
             del racing[usurper]
+        known = set(self._record.judged_episodes)
+        for number, (trial, needed) in sorted(judged.items()):
+            entries[number] = self._judged(entries[number], trial, needed, known)
+            known |= needed.keys()
         return list(entries.values())
 
     def _race(
-        self, champion: Revision, racing: Mapping[int, Revision], entries: dict[int, Round]
-    ) -> int | None:
-        """Let the gate decide between candidates, and write it into their rounds.
-
-        Returns:
-            The number of one that the gate would accept and that is refused for what its code did.
-        """
+        self, champion: Revision, racing: Mapping[int, Revision]
+    ) -> dict[int, tuple[Trial, Mapping[str, EpisodeResult]]]:
+        """Let the gate decide between candidates: each one's trial, and what it was judged on."""
         field = _Field(champion, self._banks, self._play, len(self._record.environments))
         opening = self._rule.next(Evidence())
         if isinstance(opening, Need) and not opening.alpha:
@@ -112,14 +116,21 @@ class NightJudge:
             self._budget,
             [field.player(candidate) for candidate in racing.values()],
         )
-        known, usurper = set(self._record.judged_episodes), None
-        for (number, candidate), trial in zip(racing.items(), trials, strict=True):
-            needed = field.needed[candidate.commit]
-            entries[number] = self._judged(entries[number], trial, needed, known)
-            known |= needed.keys()
-            if trial.ruling.decision == "accept" and entries[number].decision == "refused":
-                usurper = number
-        return usurper
+        return {
+            number: (trial, field.needed[candidate.commit])
+            for (number, candidate), trial in zip(racing.items(), trials, strict=True)
+        }
+
+    def _won_by_itself(
+        self, candidate: Revision, trial: Trial, needed: Mapping[str, EpisodeResult]
+    ) -> bool:
+        """Whether the gate would accept what is refused for what its code did."""
+        won = trial.ruling.decision == "accept"
+        return won and bool(self._usurpation(candidate.tree, needed))
+
+    def _usurpation(self, tree: str, needed: Mapping[str, EpisodeResult]) -> str:
+        mine = [one for one in needed.values() if one.tree == tree]
+        return usurpation(self._artifacts, mine, self._record.config.ceilings.override_rate)
 
     def _confirmation(self, candidate: Revision, champion: Revision) -> Confirmation:
         record = self._record
@@ -138,8 +149,7 @@ class NightJudge:
             money_usd=sum(one.money_usd for one in fresh),
             hours=sum(one.seconds for one in fresh) / 3600,
         )
-        mine = [one for one in needed.values() if one.tree == entry.tree]
-        refusal = usurpation(self._artifacts, mine, self._record.config.ceilings.override_rate)
+        refusal = self._usurpation(entry.tree, needed)
         judged = entry.judged(verdict, tuple(needed.values()))
         return judged.refused(refusal) if refusal else judged
 

@@ -55,8 +55,9 @@ class NightProposer:
             candidate = self._proposed(number)
             if candidate is None:
                 champion = self._store.champion(self._record.lineage)
-                if any(one.parent_commit != champion.commit for one in found.values()):
-                    break  # one was accepted before a crash: this round was complete
+                moved = any(one.parent_commit != champion.commit for one in found.values())
+                if moved or any(one.verdict for one in found.values()):
+                    break  # it was being written down before a crash: this round was complete
                 try:
                     candidate = self._propose(number, number - first + 1, champion)
                 except BudgetExhausted:

@@ -8,6 +8,7 @@ from orchestrator.gate.rules import rule_from_name
 from orchestrator.gate.verdict import Verdict
 from orchestrator.night_record import Round
 from orchestrator.scaffolds.revision import Verdict as CommitVerdict
+from orchestrator.scaffolds.revision import VerdictWord
 
 
 def make_rule(config: Config) -> AcceptanceRule:
@@ -30,10 +31,14 @@ def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
     verdict = entry.verdict
     if verdict is None:
         return CommitVerdict(word="refused", notes=(entry.reason,), mlflow_run=entry.mlflow_run)
+    # The notes of a refusal are shown to editors: no number of the gate's may stand there.
+    refused = entry.decision == "refused"
+    reasons = (entry.reason,) if refused else (entry.reason, verdict.reason)
     return as_trailers(
         verdict,
         models,
-        notes=(verdict.reason, *entry.notes),
+        word=entry.decision,
+        notes=tuple(dict.fromkeys((*reasons, *entry.notes))),
         trajectories=tuple(key[:12] for key in entry.episodes),
         mlflow_run=entry.mlflow_run,
     )
@@ -43,6 +48,7 @@ def as_trailers(
     verdict: Verdict,
     models: dict[str, str],
     *,
+    word: VerdictWord,
     notes: tuple[str, ...],
     trajectories: tuple[str, ...] = (),
     mlflow_run: str | None = None,
@@ -52,6 +58,7 @@ def as_trailers(
     Args:
         verdict: What the gate found.
         models: Model fingerprint by role.
+        word: What became of the candidate, which may be another word than the gate's.
         notes: Sentences that a reviewer should see.
         trajectories: Keys of the episodes, shortened.
         mlflow_run: The run that holds the artifacts.
@@ -60,7 +67,7 @@ def as_trailers(
     if verdict.low is not None and verdict.high is not None:
         interval = (verdict.low, verdict.high)
     return CommitVerdict(
-        word=verdict.decision,
+        word=word,
         effect=verdict.effect,
         interval=interval,
         p=verdict.p,

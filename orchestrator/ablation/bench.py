@@ -247,7 +247,8 @@ class AblationBench:
         against = f"Judged against {self.parent.name}, which {whole.name} was made from."
         beside = f"Against {whole.name} itself: {lost.effect:+.1f} points on {lost.pairs} pairs."
         notes = (verdict.reason, against, beside)
-        recorded = store.record(candidate, as_trailers(verdict, self.planner.models, notes=notes))
+        trailers = as_trailers(verdict, self.planner.models, word="accept", notes=notes)
+        recorded = store.record(candidate, trailers)
         return store.accept(recorded)
 
     def _tree(self, files: Files) -> str:

@@ -75,6 +75,14 @@ def test_of_those_that_are_better_one_is_accepted_and_none_is_blamed(
     assert worse.verdict is not None
     assert worse.verdict.stage == "screen"
     assert {one.parent_name for one in record.rounds} == {"blind/v0"}
+    history = workspace.scaffolds.history("blind", include_candidates=True)
+    words = {one.trailer("Candidate"): one.verdict for one in history if one.verdict}
+    assert [words[str(one.number)].word for one in record.rounds] == [
+        one.decision for one in record.rounds
+    ]
+    # An editor reads the reason of a refusal, and no number of the gate's.
+    assert words["1"].notes[0] == takes_over.reason
+    assert not any("points" in note for note in words["1"].notes)
     assert [one.name for one in workspace.scaffolds.history("blind")] == ["blind/v1", "blind/v0"]
     assert len(runner.played) == len(set(runner.played))
 
