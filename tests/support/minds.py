@@ -181,8 +181,6 @@ new file mode 120000
 """
 
 ILLEGAL: tuple[Turn, ...] = (
-    [call("episodes"), call("take_up"), call("files")],
-    [submit("Try the same once more")],
     [
         call("write_file", path="../outside.py", text="x = 1"),
         call("write_file", path="spy.py", text="import socket\n"),
@@ -201,5 +199,7 @@ ILLEGAL: tuple[Turn, ...] = (
         ),
     ],
     [submit("Say less")],
+    [call("episodes"), call("take_up"), call("files")],
+    [submit("Try the same once more")],
 )
 """Tries what is not allowed, and gives up."""

@@ -159,7 +159,7 @@ def _assert_refused(mind: ScriptedMind) -> None:
     assert mind.seen[3, "no_such_tool"][0].startswith("There is no tool 'no_such_tool'.")
     assert "first" in mind.seen[3, "steps"][0]
     assert "There is no episode 'e99'" in mind.seen[3, "steps"][1]
-    again, looked, less = mind.seen[3, "submit"]
+    looked, less, again = mind.seen[3, "submit"]
     # What was rejected may be looked at and gone on from, but not handed in as it was.
     assert "r1 (crafter-v1)" in mind.seen[3, "episodes"][0]
     assert mind.seen[3, "take_up"][0].startswith("Its files are in the draft.")
