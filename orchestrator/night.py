@@ -132,14 +132,16 @@ class Night:
             candidates = self._proposer().candidates()
             if not candidates:
                 return "the editor has nothing left to try"
-            self._judge(candidates)
+            halted = self._judge(candidates)
+            if halted:
+                return halted
         return f"{most} candidates were tried"
 
     def _reason_to_stop(self) -> str:
         patience, hours = self.config.night.patience, self.config.budget.hours
-        recent = [one.decision for one in self.record.rounds][-patience:]
-        if len(recent) == patience and "accept" not in recent:
-            return f"nothing was accepted in {patience} candidates"
+        vain = self.record.in_vain
+        if vain >= patience:
+            return f"nothing was accepted in {vain} candidates"
         if hours is not None and self._seconds_run() > hours * 3600:
             return f"the night's {hours:g} hours are over"
         return ""
@@ -171,8 +173,12 @@ class Night:
 
     # --- judging ----------------------------------------------------------------------------
 
-    def _judge(self, candidates: Mapping[int, Revision]) -> None:
-        """Refuse, or have the gate decide; then write the verdicts down everywhere."""
+    def _judge(self, candidates: Mapping[int, Revision]) -> str:
+        """Refuse, or have the gate decide; then write the verdicts down everywhere.
+
+        Returns:
+            Why nothing more can be played; empty if it can.
+        """
         for number, candidate in candidates.items():
             self.listener.say(f"Candidate {number}: {candidate.subject}")
         parent = next(iter(candidates.values())).parent_commit
@@ -197,8 +203,9 @@ class Night:
             which = f"{entry.number}. " if len(candidates) > 1 else ""
             self.listener.say(f"  {which}{rounds[-1].decision}: {rounds[-1].reason}")
         # All at once: after a crash the whole round is judged again, and comes out the same.
-        self.record = self.record.with_rounds(rounds)
+        self.record = self.record.with_rounds(rounds).stopped(judge.halted)
         self._save()
+        return judge.halted
 
     def _settled(self, entry: Round, candidate: Revision, champion: Revision) -> Round:
         """Track a round, write its verdict into git, and advance the lineage if it is accepted."""

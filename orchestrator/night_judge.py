@@ -4,11 +4,14 @@ the static checks and a smoke episode        refused
 the screen, all candidates at once           rejected, or a survivor
 the best survivor is confirmed, the next     accepted: the others that survived are indecisive,
 best only if it fails                        for the lineage has another champion now
+
+Where a budget ends in the midst of it, what was decided stands, and the rest is indecisive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
@@ -16,9 +19,11 @@ from orchestrator.evaluation import scores_by_seed
 from orchestrator.gate.account import Confirmation
 from orchestrator.gate.banks import SeedBanks
 from orchestrator.gate.budget import ErrorBudget
+from orchestrator.gate.errors import Halted
 from orchestrator.gate.evidence import Evidence, PairedScores
-from orchestrator.gate.protocol import AcceptanceRule, Need
+from orchestrator.gate.protocol import AcceptanceRule, Need, Ruling
 from orchestrator.gate.trial import Player, Trial, race, verdict_of
+from orchestrator.models.errors import BudgetExhausted
 from orchestrator.night_record import NightRecord, Round
 from orchestrator.outage import check_outage
 from orchestrator.scaffolds.revision import Revision
@@ -44,6 +49,9 @@ class NightJudge:
         refuse: Why a candidate may not play, by the static checks and the smoke episode; empty if
             it may.
         artifacts: The artifacts folder.
+
+    Attributes:
+        halted: Why nothing more could be played; empty if all was.
     """
 
     def __init__(
@@ -63,6 +71,7 @@ class NightJudge:
         self._play = play
         self._refuse = refuse
         self._artifacts = artifacts
+        self.halted = ""
 
     def decide(self, champion: Revision, candidates: Mapping[int, Revision]) -> list[Round]:
         """A round for each candidate, in their order; at most one of them is accepted.
@@ -73,7 +82,6 @@ class NightJudge:
 
         Raises:
             Outage: So many episodes were lost that it is the machinery.
-            BudgetExhausted: A limit leaves no room for the next episode.
         """
         entries = {
             number: Round.of(number, candidate, champion)
@@ -81,23 +89,19 @@ class NightJudge:
         }
         racing: dict[int, Revision] = {}
         for number, candidate in candidates.items():
-            refusal = _twin(candidate, racing) or self._refuse(candidate)
+            try:
+                refusal = _twin(candidate, racing) or self._refuse(candidate)
+            except BudgetExhausted as spent:
+                self.halted = spent.message
+                entries[number] = entries[number].unjudged(f"Not tried out: {spent.message}")
+                continue
             if refusal:
                 entries[number] = entries[number].refused(refusal)
             else:
                 racing[number] = candidate
-        judged: dict[int, tuple[Trial, Mapping[str, EpisodeResult]]] = {}
-        while racing:
-            judged |= self._race(champion, racing)
-            usurper = next(
-                (one for one in racing if self._won_by_itself(racing[one], *judged[one])), None
-            )
-            if usurper is None:
-                break
-            # Who won by playing in the model's place must not stand in the way of the others.
-            del racing[usurper]
         known = set(self._record.judged_episodes)
-        for number, (trial, needed) in sorted(judged.items()):
+        for number, (trial, needed) in self._race(champion, racing).items():
+            self.halted = self.halted or trial.halted
             entries[number] = self._judged(entries[number], trial, needed, known)
             known |= needed.keys()
         return list(entries.values())
@@ -107,26 +111,25 @@ class NightJudge:
     ) -> dict[int, tuple[Trial, Mapping[str, EpisodeResult]]]:
         """Let the gate decide between candidates: each one's trial, and what it was judged on."""
         field = _Field(champion, self._banks, self._play, len(self._record.environments))
-        opening = self._rule.next(Evidence())
-        if isinstance(opening, Need) and not opening.alpha:
-            field.play(list(racing.values()), opening, 0)
+        runners = list(racing.values())
+
+        def may_win(place: int) -> bool:
+            # Who wins by playing in the model's place must not stand in the way of the others.
+            one = runners[place]
+            return not self._usurpation(one.tree, field.needed[one.commit])
+
+        field.open(runners, self._rule.next(Evidence()))
         trials = race(
             self._rule,
-            [self._confirmation(candidate, champion) for candidate in racing.values()],
+            [self._confirmation(candidate, champion) for candidate in runners],
             self._budget,
-            [field.player(candidate) for candidate in racing.values()],
+            [field.player(candidate) for candidate in runners],
+            may_win,
         )
         return {
             number: (trial, field.needed[candidate.commit])
             for (number, candidate), trial in zip(racing.items(), trials, strict=True)
         }
-
-    def _won_by_itself(
-        self, candidate: Revision, trial: Trial, needed: Mapping[str, EpisodeResult]
-    ) -> bool:
-        """Whether the gate would accept what is refused for what its code did."""
-        won = trial.ruling.decision == "accept"
-        return won and bool(self._usurpation(candidate.tree, needed))
 
     def _usurpation(self, tree: str, needed: Mapping[str, EpisodeResult]) -> str:
         mine = [one for one in needed.values() if one.tree == tree]
@@ -177,19 +180,32 @@ class _Field:
         self._outcomes: dict[tuple[str, tuple[int, ...]], Played] = {}
         self.needed: dict[str, dict[str, EpisodeResult]] = {}
 
+    def open(self, candidates: Sequence[Revision], opening: Need | Ruling) -> None:
+        """Have all play the first that is needed of each, at once, unless it is charged for."""
+        if isinstance(opening, Need) and not opening.alpha:
+            # Where it halts, each candidate's own player meets it again.
+            with suppress(Halted):
+                self.play(candidates, opening, 0)
+
     def play(self, candidates: Sequence[Revision], need: Need, slice_index: int) -> tuple[int, ...]:
         """Have the champion and candidates play what is needed, all at once.
 
         Returns:
             The seeds.
+
+        Raises:
+            Halted: A budget leaves no room for it.
         """
         seeds = tuple(self._banks.seeds(need.stage, need.pairs, slice_index))
         missing = [
             one for one in (self._champion, *candidates) if (one.tree, seeds) not in self._outcomes
         ]
         if missing:
-            label = f"{need.stage} {len(seeds)}"
-            for one, played in zip(missing, self._play(missing, seeds, label), strict=True):
+            try:
+                outcomes = self._play(missing, seeds, f"{need.stage} {len(seeds)}")
+            except BudgetExhausted as spent:
+                raise Halted(spent.message) from spent
+            for one, played in zip(missing, outcomes, strict=True):
                 self._outcomes[one.tree, seeds] = played
         return seeds
 

@@ -90,6 +90,10 @@ class Round(Record):
         """The round of a candidate that never reached the gate."""
         return self.model_copy(update={"decision": "refused", "reason": reason})
 
+    def unjudged(self, reason: str) -> Round:
+        """The round of a candidate that could not be tried out."""
+        return self.model_copy(update={"decision": "indecisive", "reason": reason})
+
     def judged(self, verdict: Verdict, episodes: Sequence[EpisodeResult]) -> Round:
         """The round with its verdict and what was played for it."""
         before = mean_metrics([one for one in episodes if one.tree == self.parent])
@@ -208,6 +212,13 @@ class NightRecord(Record):
     def round(self, number: int) -> Round | None:
         """The n-th candidate's round, if it has been judged."""
         return next((one for one in self.rounds if one.number == number), None)
+
+    @property
+    def in_vain(self) -> int:
+        """How many candidates were made from the last one's champion, if none was accepted."""
+        last = self.rounds[-1].parent if self.rounds else ""
+        made = [one.decision for one in self.rounds if one.parent == last]
+        return 0 if "accept" in made else len(made)
 
     def with_rounds(self, entries: Sequence[Round]) -> NightRecord:
         """The record with more rounds."""

@@ -33,6 +33,10 @@ class BanksUnreadable(BanksError):
     """The banks file is missing, cannot be read or is not a banks file."""
 
 
+class Halted(SlowwaveError):
+    """Nothing more can be played, for a reason that says nothing about who plays."""
+
+
 class BudgetError(SlowwaveError):
     """The error budget cannot be charged."""
 

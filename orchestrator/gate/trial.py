@@ -4,6 +4,7 @@
 
 `judge` does so with one candidate. `race` does so with several that were made from one champion:
 all are screened, then the best survivor is confirmed, the next best only if that one fails.
+A player that can play no more halts both: what was decided until then stands.
 
 Nothing here plays or knows how: `play` is handed in. Resuming after a crash is running it again:
 the rule is pure, the charge is idempotent, and a player that keeps its results gives them back.
@@ -11,16 +12,23 @@ the rule is pure, the charge is idempotent, and a player that keeps its results 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from orchestrator.gate.account import Budget, Confirmation
 from orchestrator.gate.banks import slice_name
-from orchestrator.gate.errors import AlphaSpent, SameRevision
+from orchestrator.gate.errors import AlphaSpent, Halted, SameRevision
 from orchestrator.gate.evidence import Evidence, PairedScores
 from orchestrator.gate.protocol import AcceptanceRule, Need, Ruling
 from orchestrator.gate.verdict import Verdict, bca_interval
+
+
+OUTDONE = (
+    "Passed the screen, but another candidate of its round did better there and was accepted: "
+    "judge it again on that one."
+)
+BARRED = "Passed the screen, but what it did there bars it from being accepted."
 
 
 class Player(Protocol):
@@ -35,6 +43,9 @@ class Player(Protocol):
 
         Returns:
             All ``need.pairs`` pairs of the stage, lost ones with ``None``.
+
+        Raises:
+            Halted: Nothing more can be played, by whomever.
         """
         ...
 
@@ -48,12 +59,14 @@ class Trial:
         evidence: What it was decided on.
         slices: Names of the slices played.
         alpha: What is charged to the night for it.
+        halted: Why it was not played to its end; empty if it was.
     """
 
     ruling: Ruling
     evidence: Evidence
     slices: tuple[str, ...]
     alpha: float
+    halted: str = ""
 
 
 def judge(rule: AcceptanceRule, confirmation: Confirmation, budget: Budget, play: Player) -> Trial:
@@ -66,8 +79,9 @@ def judge(rule: AcceptanceRule, confirmation: Confirmation, budget: Budget, play
         play: Plays the pairs.
 
     Returns:
-        The ruling with its evidence. When the error budget cannot afford the confirmation the
-        candidate is ``indecisive``: it was neither accepted nor found wanting.
+        The ruling with its evidence. When the error budget cannot afford the confirmation, or
+        nothing more can be played, the candidate is ``indecisive``: it was neither accepted nor
+        found wanting.
 
     Raises:
         SameRevision: Candidate and champion are the same tree; refused before any episode.
@@ -83,6 +97,7 @@ def race(
     confirmations: Sequence[Confirmation],
     budget: Budget,
     players: Sequence[Player],
+    may_win: Callable[[int], bool] = lambda _: True,
 ) -> list[Trial]:
     """Drive a rule for several candidates of one champion; at most one is accepted.
 
@@ -96,10 +111,13 @@ def race(
         confirmations: Identities of the candidates.
         budget: The night's error budget.
         players: Plays the pairs of each.
+        may_win: Whether the candidate at this place may be accepted after what it did so far.
+            Asked before a confirmation is charged, as what it costs may be all that is left for
+            an honest one; and again after it.
 
     Returns:
         The trials in the order of the candidates. A survivor of the screen that was behind the
-        accepted one is ``indecisive``.
+        accepted one, or may not win, is ``indecisive``.
 
     Raises:
         SameRevision: As `judge`.
@@ -112,18 +130,24 @@ def race(
     trials = [course.advance(to_the_charge=True) for course in courses]
     # Best first; sorting is stable, so of equals the one that was proposed first.
     order = sorted(range(len(courses)), key=lambda one: -_mean(courses[one].evidence.screen))
+    halted = next((trial.halted for trial in trials if trial and trial.halted), "")
     accepted = False
     for number in order:
-        trial = trials[number]
+        trial, course = trials[number], courses[number]
         if trial is not None and trial.ruling.decision != "accept":
             continue
         if accepted:
-            trial = courses[number].outdone()
+            trial = course.unconfirmed(OUTDONE)
+        elif trial is None and not may_win(number):
+            trial = course.unconfirmed(BARRED)
+        elif trial is None and halted:
+            trial = course.halted(halted)
         elif trial is None:
-            trial = courses[number].advance()
+            trial = course.advance()
         assert trial is not None
         trials[number] = trial
-        accepted = accepted or trial.ruling.decision == "accept"
+        halted = halted or trial.halted
+        accepted = accepted or (trial.ruling.decision == "accept" and may_win(number))
     return [trial for trial in trials if trial is not None]
 
 
@@ -162,20 +186,23 @@ class _Course:
             name = slice_name(asked.stage, index)
             if name not in self._slices:
                 self._slices.append(name)
-            self.evidence = _extended(self.evidence, asked, self._play(asked, index))
+            try:
+                scores = self._play(asked, index)
+            except Halted as halt:
+                return self.halted(str(halt))
+            self.evidence = _extended(self.evidence, asked, scores)
 
-    def outdone(self) -> Trial:
-        """The trial of a survivor when another one of its round was accepted."""
-        return self._trial(
-            _unconfirmed(
-                self.evidence,
-                "Passed the screen, but another candidate of its round did better there and was "
-                "accepted: judge it again on that one.",
-            )
-        )
+    def unconfirmed(self, reason: str) -> Trial:
+        """The trial of a survivor that is not confirmed."""
+        return self._trial(_unconfirmed(self.evidence, reason))
 
-    def _trial(self, ruling: Ruling) -> Trial:
-        return Trial(ruling, self.evidence, tuple(self._slices), self._alpha)
+    def halted(self, reason: str) -> Trial:
+        """The trial of one that could not be played to its end."""
+        ruling = _unconfirmed(self.evidence, f"Not judged to its end: {reason}")
+        return self._trial(ruling, reason)
+
+    def _trial(self, ruling: Ruling, halted: str = "") -> Trial:
+        return Trial(ruling, self.evidence, tuple(self._slices), self._alpha, halted)
 
 
 def verdict_of(

@@ -212,7 +212,7 @@ def waiting_night(
     return workspace, record.model_copy(update={"id": expected.id, "config": config}), editor
 
 
-# Batches: 1 propose, 2 smoke, 3 and 4 screen, 5 and 6 confirm.
+# Batches: 1 propose, 2 smoke, 3 and 4 screen, 5 confirm.
 @pytest.mark.slow
 @pytest.mark.parametrize("at", [1, 2, 4, 5])
 def test_a_night_waits_for_its_sandbox_and_decides_the_same(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from orchestrator.editors.base import Bench, Brief, Draft
+from orchestrator.episodes.job import EpisodeJob
+from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.models.errors import BudgetExhausted
-from orchestrator.night_record import NightRecord, unfinished
+from orchestrator.night_record import NightRecord, Round, unfinished
 from orchestrator.scaffolds.revision import Proposal
 from orchestrator.workspace import Workspace, seed_scaffolds
 from tests.support.nights import (
@@ -123,6 +126,27 @@ def test_a_night_killed_while_a_round_is_written_down_decides_the_same(
     assert len(again.scaffolds.history("blind", include_candidates=True)) == 6
 
 
+@pytest.mark.slow
+def test_who_won_by_playing_itself_leaves_the_error_budget_to_the_next(tmp_path: Path) -> None:
+    workspace = small_workspace(tmp_path / "lab", candidates=2, proposals=2)
+    seeing = add_blind_lineage(workspace, tmp_path)
+    # Sees less long than the other has the model play, so that it comes second on the screen.
+    sighted = b"{% if step < 40 %}" + seeing + b"{% else %}<|ACTION|>{% endif %}"
+    editor = ListEditor(
+        {"prompts/plan.j2": seeing, "hooks.py": TAKES_OVER}, {"prompts/plan.j2": sighted}
+    )
+    gate = workspace.config.gate
+    once = gate.model_copy(update={"night_alpha": gate.confirm_alpha})
+    config = workspace.config.model_copy(update={"gate": once})
+    record = begin(workspace, "blind").model_copy(update={"config": config})
+    takes_over, honest = run(workspace, record, Runner(), editor).rounds
+    assert takes_over.verdict is not None
+    assert honest.verdict is not None
+    assert (takes_over.verdict.effect or 0.0) > (honest.verdict.effect or 0.0) > 0.0
+    assert (takes_over.decision, takes_over.verdict.alpha) == ("refused", 0.0)
+    assert (honest.decision, honest.verdict.alpha) == ("accept", once.confirm_alpha)
+
+
 class Spends(ListEditor):
     """Has nothing left to spend when asked for another than the first."""
 
@@ -130,6 +154,69 @@ class Spends(ListEditor):
         if brief.number > 1:
             raise BudgetExhausted("tokens", value=11, limit=10, where="here")
         return super().propose(brief, bench)
+
+
+class Poor(Runner):
+    """Has nothing left to spend when told to play what has this label."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self._label = label
+
+    def __call__(
+        self, jobs: Sequence[EpisodeJob], label: str
+    ) -> list[EpisodeResult | MissingEpisode]:
+        if label.startswith(self._label):
+            raise BudgetExhausted("tokens", value=11, limit=10, where="here")
+        return super().__call__(jobs, label)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("label", "decisions"),
+    [
+        ("smoke", ["indecisive", "indecisive", "indecisive"]),
+        ("screen", ["indecisive", "refused", "indecisive"]),
+        ("confirm", ["indecisive", "refused", "reject"]),
+    ],
+)
+def test_a_budget_that_ends_within_a_round_loses_no_verdict(
+    tmp_path: Path, label: str, decisions: list[str]
+) -> None:
+    workspace = small_workspace(tmp_path / "lab", candidates=6, proposals=3)
+    seeing = add_blind_lineage(workspace, tmp_path)
+    editor = ListEditor(
+        {"prompts/plan.j2": seeing},
+        {"hooks.py": b"x = 1 / 0"},
+        {"prompts/plan.j2": seeing.replace(b"{{ observation }}", b"It is day.")},
+    )
+    record = run(workspace, begin(workspace, "blind"), Poor(label), editor)
+    assert [one.decision for one in record.rounds] == decisions
+    assert record.stop_reason.startswith("The tokens budget is spent")
+    best = record.rounds[0]
+    assert record.stop_reason in best.reason
+    history = workspace.scaffolds.history("blind", include_candidates=True)
+    words = {one.trailer("Candidate"): one.verdict.word for one in history if one.verdict}
+    assert [words[str(one.number)] for one in record.rounds] == decisions
+    # A confirmation that was begun is paid for.
+    alphas = [one.verdict.alpha if one.verdict else 0.0 for one in record.rounds]
+    assert alphas == [0.2 if label == "confirm" else 0.0, 0.0, 0.0]
+
+
+def test_patience_counts_candidates_of_one_champion() -> None:
+    def rounds(*words: str) -> list[Round]:
+        first = Round(number=1, name="x", subject="x", kind="memory", tree="t", parent="p",
+                      parent_name="v0")  # fmt: skip
+        return [first.model_copy(update={"parent": w[0], "decision": w[1:]}) for w in words]
+
+    def vain(*words: str) -> int:
+        return NightRecord.model_construct(rounds=tuple(rounds(*words))).in_vain
+
+    assert vain() == 0
+    # One was accepted: the others of its round are no failures, whatever became of them.
+    assert vain("areject", "aaccept", "aindecisive", "areject", "arefused") == 0
+    assert vain("areject", "aaccept", "areject", "breject", "brefused") == 2
+    assert vain("areject", "aindecisive", "areject") == 3
 
 
 @pytest.mark.slow

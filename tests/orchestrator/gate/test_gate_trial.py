@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.gate.account import Confirmation, MemoryBudget
 from orchestrator.gate.budget import ErrorBudget
-from orchestrator.gate.errors import SameRevision
+from orchestrator.gate.errors import Halted, SameRevision
 from orchestrator.gate.evidence import PairedScores
 from orchestrator.gate.rules import Need, StrictMeanRule, TwoStageRule
 from orchestrator.gate.trial import judge, race, verdict_of
@@ -165,6 +165,68 @@ def test_of_equals_the_first_is_confirmed_and_a_race_of_one_is_a_trial() -> None
 def test_a_rule_without_a_confirmation_accepts_only_the_best_of_a_race() -> None:
     trials = race(StrictMeanRule(), ids(3), MemoryBudget(), rivals(1.0, 3.0, 2.0))
     assert [one.ruling.decision for one in trials] == ["indecisive", "accept", "indecisive"]
+
+
+def test_who_may_not_win_costs_nothing_and_does_not_stand_in_the_way() -> None:
+    # All that the night may spend is one confirmation.
+    budget = MemoryBudget(night_alpha=0.01)
+    players = rivals(6.0, 5.0, 4.0)
+    barred, honest, behind = race(TwoStageRule(), ids(3), budget, players, lambda one: one > 0)
+    assert [need.stage for need, _ in players[0].asked] == ["screen", "screen"]
+    assert (barred.ruling.decision, barred.alpha) == ("indecisive", 0.0)
+    assert "bars it" in barred.ruling.reason
+    assert (honest.ruling.decision, behind.ruling.decision) == ("accept", "indecisive")
+
+
+def test_who_shows_only_in_the_confirmation_that_it_may_not_win_is_passed_over() -> None:
+    players = rivals(6.0, 5.0)
+
+    def may_win(one: int) -> bool:
+        return not (one == 0 and players[0].asked[-1][0].stage == "confirm")
+
+    trials = race(TwoStageRule(), ids(2), MemoryBudget(), players, may_win)
+    assert [one.ruling.decision for one in trials] == ["accept", "accept"]
+    assert [one.alpha for one in trials] == [0.01, 0.01]
+
+
+class Halting(Table):
+    """A player that can play no more after so many needs."""
+
+    left = 0
+
+    def __call__(self, need: Need, slice_index: int) -> PairedScores:
+        if len(self.asked) >= self.left:
+            raise Halted("The lamp is out.")
+        return super().__call__(need, slice_index)
+
+
+def halting(screen: float, left: int, confirm: float = 1.0) -> Halting:
+    player = Halting([screen] * 10, [confirm] * 20)
+    player.left = left
+    return player
+
+
+def test_what_was_decided_before_a_race_halted_stands_and_nothing_more_is_charged() -> None:
+    budget = MemoryBudget()
+    # Rejected on the screen; halted on it; halted in the confirmation; never confirmed.
+    players = [halting(-1.0, 9), halting(3.0, 1), halting(6.0, 2), halting(5.0, 2)]
+    lost, early, late, waiting = race(TwoStageRule(), ids(4), budget, players)
+    assert (lost.ruling.decision, lost.halted) == ("reject", "")
+    for one in (early, late, waiting):
+        assert (one.ruling.decision, one.halted) == ("indecisive", "The lamp is out.")
+        assert one.ruling.reason == "Not judged to its end: The lamp is out."
+    assert [one.ruling.effect for one in (early, late, waiting)] == [3.0, 6.0, 5.0]
+    # The screen of one halted, so no confirmation was begun.
+    assert budget.left("n1") == 0.05
+
+
+def test_a_confirmation_that_halts_is_the_last_and_stays_charged() -> None:
+    budget = MemoryBudget()
+    players = [halting(5.0, 9), halting(6.0, 2)]
+    trials = race(TwoStageRule(), ids(2), budget, players)
+    assert [one.ruling.decision for one in trials] == ["indecisive", "indecisive"]
+    assert [one.alpha for one in trials] == [0.0, 0.01]
+    assert budget.left("n1") == pytest.approx(0.04)
 
 
 def test_a_race_that_is_run_again_after_a_crash_is_charged_once() -> None:
