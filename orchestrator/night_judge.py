@@ -100,7 +100,8 @@ class NightJudge:
             else:
                 racing[number] = candidate
         known = set(self._record.judged_episodes)
-        for number, (trial, needed) in self._race(champion, racing).items():
+        judged = self._race(champion, racing) if racing else {}
+        for number, (trial, needed) in judged.items():
             self.halted = self.halted or trial.halted
             entries[number] = self._judged(entries[number], trial, needed, known)
             known |= needed.keys()

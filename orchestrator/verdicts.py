@@ -30,7 +30,8 @@ def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
     """A round's verdict as the commit's trailers say it."""
     verdict = entry.verdict
     if verdict is None:
-        return CommitVerdict(word=entry.decision, notes=(entry.reason,), mlflow_run=entry.mlflow_run)
+        notes = (entry.reason,)
+        return CommitVerdict(word=entry.decision, notes=notes, mlflow_run=entry.mlflow_run)
     # The notes of a refusal are shown to editors: no number of the gate's may stand there.
     refused = entry.decision == "refused"
     reasons = (entry.reason,) if refused else (entry.reason, verdict.reason)

@@ -1,4 +1,4 @@
-"""Plays a revision, and parts of it, against each other."""
+"""Plays a revision, and the revision without some of its parts, on fresh seeds."""
 
 from __future__ import annotations
 
@@ -12,39 +12,21 @@ from orchestrator.episodes.job import EpisodeJob
 from orchestrator.episodes.planner import EpisodePlanner, manifest_faults
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.errors import UsageError
-from orchestrator.evaluation import Difference, compare, scores_by_seed
+from orchestrator.evaluation import compare, scores_by_seed
 from orchestrator.gate.account import Confirmation
 from orchestrator.gate.banks import SeedBanks
 from orchestrator.gate.budget import ErrorBudget
-from orchestrator.gate.evidence import PairedScores
-from orchestrator.gate.protocol import Need
-from orchestrator.gate.trial import judge, verdict_of
-from orchestrator.gate.verdict import Verdict
+from orchestrator.outage import check_outage
 from orchestrator.scaffolds.check import check_scaffold
-from orchestrator.scaffolds.revision import Proposal, Revision
-from orchestrator.verdicts import as_trailers, make_rule
+from orchestrator.scaffolds.revision import Revision
 from orchestrator.workspace import Workspace
 
 NOTHING = 1e-9
 """What is charged for the slice that hunks are measured on: on it nothing is accepted."""
 
 Scores = dict[int, float | None]
-Play = Callable[[list[EpisodeJob], str], Sequence[EpisodeResult | MissingEpisode]]
-
-
-@dataclass(frozen=True, slots=True)
-class Smaller:
-    """What became of the revision without its dead hunks.
-
-    Attributes:
-        sentence: For a person.
-        verdict: The gate's verdict on it; ``None`` if it was not asked.
-        name: The new revision; empty if none was made.
-    """
-
-    sentence: str
-    verdict: Verdict | None = None
-    name: str = ""
+Outcomes = Sequence[EpisodeResult | MissingEpisode]
+Play = Callable[[list[EpisodeJob], str], Outcomes]
 
 
 @dataclass(frozen=True)
@@ -121,7 +103,8 @@ class AblationBench:
         )
         banks, sizes = place.banks(selection.name, config)
         # A slice that no confirmation has used: on the revision's own it was found good.
-        own = Confirmation(_night(revision, "hunks"), selection.name, revision.tree, parent.tree)
+        night = budget_name(revision, "hunks")
+        own = Confirmation(night, selection.name, revision.tree, parent.tree)
         budget = ErrorBudget(place.ledger, config.gate.night_alpha)
         fresh = budget.charge(own, NOTHING).slice
         old, new = store.read_files(parent), store.read_files(revision)
@@ -140,20 +123,6 @@ class AblationBench:
             hunks=hunks_between(old, new),
         )
 
-    def require_newest(self) -> None:
-        """Refuse to make something smaller that others have been built on.
-
-        Raises:
-            UsageError: It is not its lineage's head.
-        """
-        head = self.place.scaffolds.champion(self.revision.lineage)
-        if head.commit != self.revision.commit:
-            raise UsageError(
-                f"{self.revision.name} is not the newest of {self.revision.lineage}, so a smaller"
-                " one cannot take its place.",
-                mend=f"Leave --minimal out, or name {head.name}.",
-            )
-
     def contributions(self, alpha: float, margin: float) -> list[Contribution]:
         """What each hunk contributes; all that has to be played for it is played at once."""
         refusals: dict[int, str] = {}
@@ -164,94 +133,21 @@ class AblationBench:
             if faults:
                 refusals[hunk.number] = str(faults[0])
             else:
-                trees[hunk.number] = self._tree(files)
-        scores = self._play([self.revision.tree, *trees.values()], self.seeds, "ablate")
-        whole = scores[self.revision.tree]
+                trees[hunk.number] = self.tree(files)
+        played = self.play_trees([self.revision.tree, *trees.values()], self.seeds, "ablate")
+        whole = self.scores(played[self.revision.tree])
         found = []
         for hunk in self.hunks:
             if hunk.number in refusals:
                 found.append(Contribution(hunk, refusals[hunk.number], None, "needed"))
                 continue
-            difference = compare(scores[trees[hunk.number]], whole)
+            difference = compare(self.scores(played[trees[hunk.number]]), whole)
             level = alpha / len(self.hunks)
             found.append(credit(hunk, difference, alpha=level, margin=margin))
         return found
 
-    def smaller(self, found: Sequence[Contribution], alpha: float) -> Smaller:
-        """The revision without its dead hunks, committed if the gate agrees."""
-        dropped = {one.hunk.number for one in found if one.word in ("dead", "harms")}
-        if not dropped:
-            return Smaller("Nothing of it is dead, so it stays as it is.")
-        files = without(self.old, self.new, self.hunks, dropped)
-        listed = ", ".join(map(str, sorted(dropped)))
-        faults = check_scaffold(files, validate_manifest=manifest_faults)
-        if faults or files == dict(self.old):
-            why = str(faults[0]) if faults else "nothing is left of it."
-            return Smaller(f"Without {listed} together it cannot stand: {why}")
-        tree = self._tree(files)
-        scores = self._play([self.revision.tree, tree], self.seeds, "ablate minimal")
-        lost = compare(scores[self.revision.tree], scores[tree])
-        if lost.p is not None and lost.effect is not None and lost.p <= alpha and lost.effect < 0:
-            return Smaller(
-                f"Without {listed} together it is worse by {-lost.effect:.1f} points"
-                f" (p = {lost.p:.3g}): they stay."
-            )
-        return self._judged(tree, listed, lost)
-
-    def _judged(self, tree: str, listed: str, lost: Difference) -> Smaller:
-        rule = make_rule(self.config)
-        confirmation = Confirmation(
-            _night(self.revision, "minimal"), self.selection.name, tree, self.parent.tree
-        )
-        budget = ErrorBudget(self.place.ledger, self.config.gate.night_alpha)
-
-        def play_pairs(need: Need, slice_index: int) -> PairedScores:
-            seeds = self.banks.seeds(need.stage, need.pairs, slice_index)
-            label = f"{need.stage} {len(seeds)}"
-            scores = self._play([self.parent.tree, tree], seeds, label)
-            return PairedScores(
-                seeds=tuple(seeds),
-                champion=tuple(scores[self.parent.tree].values()),
-                candidate=tuple(scores[tree].values()),
-            )
-
-        verdict = verdict_of(judge(rule, confirmation, budget, play_pairs), rule)
-        if verdict.decision != "accept":
-            return Smaller(f"Without {listed} the gate does not agree: {verdict.reason}", verdict)
-        made = self._commit(tree, listed, verdict, lost)
-        return Smaller(
-            f"{made.name} is {self.revision.name} without {listed}: {verdict.reason}",
-            verdict,
-            made.name,
-        )
-
-    def _commit(self, tree: str, listed: str, verdict: Verdict, lost: Difference) -> Revision:
-        """Commit it on top of the revision, with the gate's verdict."""
-        store, whole = self.place.scaffolds, self.revision
-        proposal = Proposal(
-            subject=f"Drop what makes no difference in {whole.name}",
-            summary=f"Takes out hunks {listed} of {whole.name}.",
-            rationale="Left out one by one, they were dead or did harm on fresh seeds.",
-            expected_effect="None on the score; less to read and to carry.",
-            kind="memory",
-            editor=whole.editor or "",
-        )
-        candidate = store.propose(
-            whole.lineage,
-            night=_night(whole, "minimal"),
-            number=1,
-            tree=tree,
-            parent=whole,
-            proposal=proposal,
-        )
-        against = f"Judged against {self.parent.name}, which {whole.name} was made from."
-        beside = f"Against {whole.name} itself: {lost.effect:+.1f} points on {lost.pairs} pairs."
-        notes = (verdict.reason, against, beside)
-        trailers = as_trailers(verdict, self.planner.models, word="accept", notes=notes)
-        recorded = store.record(candidate, trailers)
-        return store.accept(recorded)
-
-    def _tree(self, files: Files) -> str:
+    def tree(self, files: Files) -> str:
+        """The tree of some of the revision's files."""
         changes = {
             path: files.get(path)
             for path in {*self.new, *files}
@@ -259,8 +155,14 @@ class AblationBench:
         }
         return self.place.scaffolds.write_tree(self.revision.tree, changes)
 
-    def _play(self, trees: Sequence[str], seeds: Sequence[int], label: str) -> dict[str, Scores]:
-        """Percent of progression by seed, for each tree."""
+    def play_trees(
+        self, trees: Sequence[str], seeds: Sequence[int], label: str
+    ) -> dict[str, Outcomes]:
+        """What each tree played on the seeds; all of it is played at once.
+
+        Raises:
+            Outage: So many episodes were lost that it is the machinery.
+        """
         store, trees = self.place.scaffolds, list(dict.fromkeys(trees))
         # Parts of a revision are as little read as the whole.
         author = store.author(self.revision.tree)
@@ -272,13 +174,15 @@ class AblationBench:
             )
         ]
         outcomes = self.play(jobs, f"{label} · {self.revision.name}")
+        check_outage(outcomes)
         size = len(jobs) // len(trees)
-        return {
-            tree: scores_by_seed(outcomes[at * size : (at + 1) * size], len(self.selection.ids))
-            for at, tree in enumerate(trees)
-        }
+        return {tree: outcomes[at * size : (at + 1) * size] for at, tree in enumerate(trees)}
+
+    def scores(self, outcomes: Outcomes) -> Scores:
+        """Percent of progression by seed."""
+        return scores_by_seed(outcomes, len(self.selection.ids))
 
 
-def _night(revision: Revision, what: str) -> str:
-    """The name under which charges and the smaller candidate are kept; the same when repeated."""
+def budget_name(revision: Revision, what: str) -> str:
+    """The name under which confirmations of a revision's parts are charged; never another one."""
     return f"ablate-{revision.tree[:12]}-{what}"

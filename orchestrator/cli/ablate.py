@@ -8,8 +8,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from orchestrator.ablation.bench import AblationBench, Smaller
+from orchestrator.ablation.bench import AblationBench
 from orchestrator.ablation.hunks import Contribution
+from orchestrator.ablation.minimal import Smaller, drop_dead, require_newest
 from orchestrator.cli.history import RevisionArgument
 from orchestrator.cli.options import AllowUnsandboxedOption, SandboxOption, choose_sandbox
 from orchestrator.cli.output import JsonOption, WorkspaceOption, number, print_json, screen
@@ -34,7 +35,8 @@ def ablate(
         float, typer.Option(help="Two-sided level for all hunks together.", min=1e-6, max=0.5)
     ] = 0.05,
     margin: Annotated[
-        float, typer.Option(help="Points within which a hunk counts as dead.", min=0.0)
+        float,
+        typer.Option(help="Points within which a hunk counts as dead, and all of them.", min=0.0),
     ] = 1.0,
     minimal: Annotated[
         bool,
@@ -63,21 +65,28 @@ def ablate(
         allow_unsandboxed=allow_unsandboxed,
     )
     if minimal:
-        bench.require_newest()
+        require_newest(bench)
     found = bench.contributions(alpha, margin)
-    made = bench.smaller(found, alpha) if minimal else None
+    if not json:
+        _show(found)
+    made = drop_dead(bench, found, margin) if minimal else None
     if json:
         print_json(_as_json(bench, found, made))
-        return
+    elif made is not None:
+        _say(made.sentence)
+    elif any(one.word in ("dead", "harms") for one in found):
+        screen.print("--minimal commits it without what is dead or harms, if the gate agrees.")
+
+
+def _show(found: list[Contribution]) -> None:
     screen.print(_table(found))
     for one in found:
         if one.refusal:
-            said = f"{one.hunk.number} cannot be left out: {one.refusal}"
-            screen.print(said, highlight=False, markup=False, soft_wrap=True)
-    if made is not None:
-        screen.print(made.sentence, highlight=False, markup=False, soft_wrap=True)
-    elif any(one.word in ("dead", "harms") for one in found):
-        screen.print("--minimal commits it without what is dead or harms, if the gate agrees.")
+            _say(f"{one.hunk.number} cannot be left out: {one.refusal}")
+
+
+def _say(text: str) -> None:
+    screen.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def _table(found: list[Contribution]) -> Table:

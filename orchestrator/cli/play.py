@@ -50,7 +50,11 @@ def play(
     sandbox: SandboxOption = None,
     allow_unsandboxed: AllowUnsandboxedOption = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Play even if the result is stored; digests must agree.")
+        bool,
+        typer.Option(
+            "--again",
+            help="Play even if the result is stored, which stays as it is; digests must agree.",
+        ),
     ] = False,
     workspace: WorkspaceOption = None,
     json: JsonOption = False,
@@ -72,17 +76,29 @@ def play(
         result = run_job(
             job, lambda done: watcher.advance("playing", done, planner.steps), again=again
         )
-    if before is not None and before.digest != result.digest:
-        raise SlowwaveError(
-            f"Seed {seed} gave another game than before ({result.digest[:12]} against"
-            f" {before.digest[:12]}).",
-            mend=_why_another(config),
-        )
+    if before is not None and again:
+        result = _compared(before, result, place, config)
     if json:
         print_json({**as_json(result, place), "sandbox": planner.config.sandbox})
     else:
         _print_episode(result, place)
         screen.print(f"sandbox {planner.config.sandbox}", highlight=False)
+
+
+def _compared(
+    before: EpisodeResult, now: EpisodeResult, place: Workspace, config: Config
+) -> EpisodeResult:
+    """The stored result, if the game played again was the same; only another one is kept."""
+    trajectory = place.artifacts / now.trajectory
+    if before.digest != now.digest:
+        raise SlowwaveError(
+            f"Seed {before.seed} gave another game than before ({now.digest[:12]} against"
+            f" {before.digest[:12]}); what was stored is as it was, and the new game is in"
+            f" {trajectory}.",
+            mend=_why_another(config),
+        )
+    trajectory.unlink()
+    return before
 
 
 def _why_another(config: Config) -> str:

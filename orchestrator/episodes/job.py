@@ -84,18 +84,19 @@ def run_job(
     Args:
         job: What to play.
         on_step: Called with the number of steps played.
-        again: Play although the result is stored; it stays until the new one takes its place.
+        again: Play although the result is stored. What is stored stays as it is, whatever comes
+            out; the new game's trajectory lies beside the stored one.
 
     Raises:
         InfrastructureError: The machinery failed: the episode is missing.
     """
-    found = None if again else stored_result(job)
-    if found is not None:
+    found = stored_result(job)
+    if found is not None and not again:
         return found
     store = EpisodeStore(job.artifacts)
-    path = store.trajectory_path(job.spec.key)
+    path = store.trajectory_path(job.spec.key, again=found is not None)
     try:
-        return _play(job, store, path, on_step)
+        return _play(job, store, path, on_step, keep=found is None)
     except EnvironmentFault as fault:
         raise EnvironmentFailure(fault.message, mend=fault.mend) from fault
     except OSError as error:
@@ -118,7 +119,12 @@ def stored_result(job: EpisodeJob) -> EpisodeResult | None:
 
 
 def _play(
-    job: EpisodeJob, store: EpisodeStore, path: Path, on_step: Callable[[int], None] | None
+    job: EpisodeJob,
+    store: EpisodeStore,
+    path: Path,
+    on_step: Callable[[int], None] | None,
+    *,
+    keep: bool,
 ) -> EpisodeResult:
     spec = job.spec
     sandbox = make_sandbox(job.sandbox, job.artifacts, job.docker)
@@ -165,7 +171,8 @@ def _play(
             seconds=played.seconds,
             trajectory=store.relative(path),
         )
-        store.put(result)
+        if keep:
+            store.put(result)
         broker.finish()
     return result
 

@@ -43,9 +43,9 @@ class EpisodeStore:
         """Drop a result, so that its episode is played again."""
         self._result_path(key).unlink(missing_ok=True)
 
-    def trajectory_path(self, key: str) -> Path:
-        """Where a key's trajectory lies."""
-        return self._root / key[:2] / f"{key}.jsonl.zst"
+    def trajectory_path(self, key: str, *, again: bool = False) -> Path:
+        """Where a key's trajectory lies; or that of a game played again to compare with it."""
+        return self._root / key[:2] / f"{key}{'.again' if again else ''}.jsonl.zst"
 
     def relative(self, path: Path) -> str:
         """A path as results name it: relative to the artifacts folder."""

@@ -23,7 +23,6 @@ from orchestrator.gate.evidence import Evidence, PairedScores
 from orchestrator.gate.protocol import AcceptanceRule, Need, Ruling
 from orchestrator.gate.verdict import Verdict, bca_interval
 
-
 OUTDONE = (
     "Passed the screen, but another candidate of its round did better there and was accepted: "
     "judge it again on that one."

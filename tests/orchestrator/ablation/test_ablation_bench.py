@@ -8,55 +8,19 @@ import pytest
 from typer.testing import CliRunner
 
 from orchestrator.ablation.bench import AblationBench
+from orchestrator.ablation.minimal import drop_dead, require_newest
 from orchestrator.cli import ablate as cli_ablate
 from orchestrator.cli.app import app
 from orchestrator.episodes.store import EpisodeStore
 from orchestrator.errors import UsageError
-from orchestrator.scaffolds.revision import Proposal, Revision, Verdict
 from orchestrator.workspace import Workspace
+from tests.support.ablation_parts import laboratory
 from tests.support.serial import play_serially
-from tests.support.workspaces import add_blind_lineage, small_workspace
-
-
-def accepted(place: Workspace, changes: dict[str, bytes | None]) -> Revision:
-    """A revision as if the gate had accepted it."""
-    store = place.scaffolds
-    champion = store.champion("blind")
-    candidate = store.propose(
-        "blind",
-        night="blind-20260101-000000",
-        number=1,
-        tree=store.write_tree(champion.tree, changes),
-        parent=champion,
-        proposal=Proposal(
-            subject="Show the game",
-            summary="Shows it.",
-            rationale="It stood still.",
-            expected_effect="It plays.",
-            kind="perception",
-            editor="rules",
-        ),
-    )
-    return store.accept(store.record(candidate, Verdict(word="accept")))
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A lineage whose v1 shows the game, and carries three things that do nothing."""
-    folder = tmp_path_factory.mktemp("ablation")
-    place = small_workspace(folder / "lab")
-    seeing = add_blind_lineage(place, folder)
-    hooks = place.scaffolds.read_files(place.scaffolds.champion("blind"))["hooks.py"]
-    accepted(
-        place,
-        {
-            "prompts/plan.j2": seeing,
-            "README.md": b"It sees.\n",
-            "extra.py": b"SEEN = True\n",
-            "hooks.py": hooks + b"\n\nimport extra\n",
-        },
-    )
-    return place
+    return laboratory(tmp_path_factory.mktemp("ablation"))
 
 
 def bench(place: Workspace, name: str = "blind/v1") -> AblationBench:
@@ -89,8 +53,7 @@ def test_each_part_gets_its_credit_and_the_dead_are_dropped(lab: Workspace) -> N
     assert sorted(losses) == pytest.approx(sorted([0.0, 0.0, helps.difference.effect]))
 
     taken = bench(lab)
-    taken.require_newest()
-    made = taken.smaller(found, alpha=0.5)
+    made = drop_dead(taken, found, margin=1.0)
     assert made.verdict is not None, made.sentence
     assert (made.verdict.decision, made.name) == ("accept", "blind/v2"), made.sentence
     smaller = lab.scaffolds.revision("blind/v2")
@@ -107,7 +70,7 @@ def test_each_part_gets_its_credit_and_the_dead_are_dropped(lab: Workspace) -> N
     assert bench(lab).seeds == taken.seeds
     assert set(made.verdict.slices) == {"screen", "confirm[1]"}
     with pytest.raises(UsageError, match=r"blind/v1 is not the newest of blind"):
-        bench(lab).require_newest()
+        require_newest(bench(lab))
 
 
 def test_what_was_made_from_nothing_has_no_parts(lab: Workspace) -> None:

@@ -16,6 +16,7 @@ from orchestrator.cli import gate
 from orchestrator.cli.app import main
 from orchestrator.episodes.job import EpisodeJob
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
+from orchestrator.episodes.trajectory import Trajectory
 from orchestrator.sandbox.containers import daemon
 from orchestrator.scaffolds.revision import Proposal, Revision
 from orchestrator.workspace import Workspace, seed_scaffolds
@@ -91,7 +92,8 @@ class TestPlay:
         assert Path(first["trajectory"]).is_file()
         assert first["progression"] * 22 == pytest.approx(round(first["progression"] * 22))
         again = shell.json(*words, "--again")
-        assert again["digest"] == first["digest"]
+        assert again == first
+        assert len(list(Path("artifacts/episodes").glob("??/*"))) == 2, "result and trajectory"
 
     def test_another_game_than_before_is_said_and_why(self, shell: Shell) -> None:
         words = (*PLAY, "--scaffold", str(seed_scaffolds() / "crafter"))
@@ -99,11 +101,16 @@ class TestPlay:
         (stored,) = Path("artifacts/episodes").glob("??/*.json")
         digest = "0" * 64
         stored.write_text(stored.read_text().replace(first["digest"], digest))
+        kept = {path: path.read_bytes() for path in stored.parent.iterdir()}
         said = shell.sentence(*words, "--again", status=1)
         assert (
             f"gave another game than before ({first['digest'][:12]} against 000000000000)" in said
         )
         assert "slowwave doctor" in said
+        assert {path: path.read_bytes() for path in kept} == kept
+        (other,) = set(stored.parent.iterdir()) - kept.keys()
+        assert other.name in said
+        assert len(list(Trajectory(other).steps())) == 20
 
     def test_who_stops_a_replay_keeps_what_was_stored(
         self, shell: Shell, monkeypatch: pytest.MonkeyPatch
