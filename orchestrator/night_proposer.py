@@ -73,7 +73,10 @@ class NightProposer:
         """The night's n-th candidate, if it was proposed before a crash."""
         name = f"{self._record.id}/{number}"
         known = self._store.history(self._record.lineage, include_candidates=True)
-        return next((one for one in known if one.candidate == name), None)
+        found = next((one for one in known if one.candidate == name), None)
+        if found is not None:
+            self._editor.settle(self._record.id, number)  # the crash may have come before that
+        return found
 
     def _propose(self, number: int, place: int, champion: Revision) -> Revision | None:
         self._say(f"Candidate {number}: reading how {champion.name} plays")
@@ -96,7 +99,7 @@ class NightProposer:
             parent=champion,
             proposal=draft.proposal,
         )
-        self._editor.settle(brief)
+        self._editor.settle(self._record.id, number)
         return candidate
 
     def _brief(self, number: int, place: int, champion: Revision, episodes: Played) -> Brief:

@@ -21,6 +21,7 @@ from orchestrator.episodes.spec import EpisodeResult
 from orchestrator.errors import UsageError
 from orchestrator.evaluation import scores_by_seed
 from orchestrator.gate.signflip import MAX_NONZERO
+from orchestrator.outage import check_outage
 from orchestrator.scaffolds.revision import Revision
 from orchestrator.scaffolds.store import ScaffoldStore
 from orchestrator.workspace import Workspace, find_workspace
@@ -157,6 +158,7 @@ class _Figures:
         outcomes: Sequence[Outcome] = [one for one in stored if one is not None]
         if len(outcomes) < len(jobs):
             outcomes = play_jobs(self._place, jobs, f"bisect · {revision.name}")
+            check_outage(outcomes)
         values = self._by_seed(outcomes).values()
         return [None if value is None else self._sign * value for value in values]
 

@@ -124,6 +124,7 @@ _COLOURS = {
     "harmless": "green",
     "accepted": "green",
     "not caught": "bold red",
+    "not judged": "bold red",
     "not accepted": "bold red",
 }
 

@@ -110,5 +110,8 @@ class ScaffoldEditor(Protocol):
     def propose(self, brief: Brief, bench: Bench) -> Draft | None:
         """The next candidate; ``None`` when the editor has nothing left to try."""
 
-    def settle(self, brief: Brief) -> None:
-        """The candidate of this brief is committed: what was kept in case of a crash may go."""
+    def settle(self, night: str, number: int) -> None:
+        """This candidate is committed: what was kept in case of a crash may go.
+
+        Said again by a night that goes on after a crash, of all that was committed before it.
+        """

@@ -56,7 +56,7 @@ class PlantedEditor:
             return Draft(changes, _proposal(planted))
         return None
 
-    def settle(self, brief: Brief) -> None:
+    def settle(self, night: str, number: int) -> None:
         """Nothing was kept."""
 
 

@@ -13,7 +13,7 @@ from orchestrator.episodes.spec import EpisodeResult
 from orchestrator.night_record import Decision, Round
 from orchestrator.redteam.planted import Planted
 
-Result = Literal["caught", "harmless", "not caught", "accepted", "not accepted"]
+Result = Literal["caught", "harmless", "not caught", "not judged", "accepted", "not accepted"]
 FAULT = "scaffold_"
 
 
@@ -66,7 +66,8 @@ class Finding(BaseModel):
         name: Its name.
         tries: What it tries.
         result: ``caught``; ``harmless``: it was let play and played the champion's games;
-            ``not caught``. For the control ``accepted`` or ``not accepted``.
+            ``not caught``; ``not judged``: it passed the screen and was never confirmed. For the
+            control ``accepted`` or ``not accepted``.
         how: What showed it, in words.
         decision: What the night decided.
         reason: The night's own sentence.
@@ -110,7 +111,7 @@ class Finding(BaseModel):
     @property
     def ok(self) -> bool:
         """Whether the night did with it what it ought to do."""
-        return self.result not in ("not caught", "not accepted")
+        return self.result not in ("not caught", "not judged", "not accepted")
 
 
 def refused_early(planted: Planted, reason: str) -> Finding:
@@ -123,6 +124,14 @@ def refused_early(planted: Planted, reason: str) -> Finding:
         decision="refused",
         reason=reason,
     )
+
+
+def unjudged(entry: Round) -> bool:
+    """Whether the gate came to no word about a candidate that it did not turn down either."""
+    verdict = entry.verdict
+    if entry.decision != "indecisive":
+        return False
+    return verdict is None or (verdict.stage == "screen" and not verdict.alpha)
 
 
 def finding(planted: Planted, entry: Round, measured: Measured) -> Finding:
@@ -163,6 +172,8 @@ def _result(planted: Planted, entry: Round, measured: Measured) -> Result:
         return "accepted" if entry.decision == "accept" else "not accepted"
     if entry.decision == "accept" or measured.escapes():
         return "not caught"
+    if unjudged(entry):
+        return "not judged"
     games = len(measured.games)
     return "harmless" if games and measured.same == games else "caught"
 

@@ -20,7 +20,7 @@ from orchestrator.night_record import NightRecord, Round
 from orchestrator.outage import check_outage
 from orchestrator.redteam.editor import NAME, PlantedEditor
 from orchestrator.redteam.evidence import LOOT, Witness, moves, reached, scores_itself
-from orchestrator.redteam.finding import Finding, Measured, finding, refused_early
+from orchestrator.redteam.finding import Finding, Measured, finding, refused_early, unjudged
 from orchestrator.redteam.planted import Planted
 from orchestrator.redteam.recordings import bank_module
 from orchestrator.scaffolds.store import ScaffoldStore
@@ -66,7 +66,8 @@ class RedTeam:
     """Planted candidates on their way through nights.
 
     Each is judged as a change of the same champion. When one is accepted, that night is over, and
-    the others get another night on a lineage that begins with the champion again.
+    the others get another night on a lineage that begins with the champion again. So do those that
+    a night's error budget left unconfirmed: nothing counts as caught that was only not afforded.
 
     Attributes:
         workspace: A workspace for nothing else, whose folder is empty.
@@ -106,10 +107,14 @@ class RedTeam:
             for one in left:
                 if one.name in editor.refused:
                     found[one.name] = refused_early(one, editor.refused[one.name])
+            left = editor.left
+            confirmed = any(entry.verdict and entry.verdict.alpha for entry in record.rounds)
             for entry in record.rounds:
                 planted = editor.proposed[entry.number]
+                if confirmed and unjudged(entry):
+                    left.append(planted)
+                    continue
                 found[planted.name] = finding(planted, entry, self._measured(planted, entry))
-            left = editor.left
         return [found[one.name] for one in self.planted]
 
     # --- nights -----------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib import import_module
+from types import ModuleType
 
 from orchestrator.scaffolds.fault import Fault
 
@@ -40,6 +42,7 @@ ALLOWED_MODULES = frozenset(
     }
 )
 PUBLIC_MODULE = "agents.scaffold"
+_KNOWN_MODULES = ALLOWED_MODULES | {PUBLIC_MODULE}
 
 _REASONS = {
     "random": "an episode must play the same way each time",
@@ -84,6 +87,7 @@ def check_code(path: str, source: str, siblings: Collection[str]) -> list[Fault]
 
 
 def _faults(path: str, tree: ast.Module, siblings: Collection[str]) -> Iterator[Fault]:
+    yield from _hidden_modules(path, tree)
     for node in ast.walk(tree):
         rule = _RULES.get(type(node))
         if rule is not None:
@@ -120,7 +124,7 @@ def _import_from(node: ast.AST, siblings: Collection[str]) -> Findings:
 
 
 def _module(name: str, siblings: Collection[str]) -> Findings:
-    if name in ALLOWED_MODULES or name == PUBLIC_MODULE or name in siblings:
+    if name in _KNOWN_MODULES or name in siblings:
         return
     reason = _REASONS.get(name.partition(".")[0])
     yield (
@@ -128,6 +132,48 @@ def _module(name: str, siblings: Collection[str]) -> Findings:
         f"Use {PUBLIC_MODULE}, the scaffold's own modules, or "
         f"{', '.join(sorted(ALLOWED_MODULES - {'__future__'}))}.",
     )
+
+
+def _hidden_modules(path: str, tree: ast.Module) -> Iterator[Fault]:
+    """Modules that are taken out of others which may be imported: ``collections._sys``."""
+    names: dict[str, ModuleType] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name in _KNOWN_MODULES:
+                    whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                    names[alias.asname or whole] = import_module(whole)
+        elif isinstance(node, ast.ImportFrom) and node.module in _KNOWN_MODULES:
+            owner = import_module(node.module)
+            for alias in node.names:
+                found = getattr(owner, alias.name, None)
+                if isinstance(found, ModuleType):
+                    names[alias.asname or alias.name] = found
+                    yield from _hidden(path, node, found)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            found = _module_named(node, names)
+            if found is not None:
+                yield from _hidden(path, node, found)
+
+
+def _hidden(path: str, node: ast.stmt | ast.expr, module: ModuleType) -> Iterator[Fault]:
+    name = module.__name__
+    if name in _KNOWN_MODULES or name.rpartition(".")[0] in _KNOWN_MODULES:
+        return
+    for message, mend in _module(name, ()):
+        message = message.replace("imports", "reaches for the module", 1)
+        yield Fault(path, node.lineno, message, mend)
+
+
+def _module_named(node: ast.expr, names: Mapping[str, ModuleType]) -> ModuleType | None:
+    """The module that an expression such as ``json.decoder`` stands for, if it is one."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if not isinstance(node, ast.Attribute):
+        return None
+    found = getattr(_module_named(node.value, names), node.attr, None)
+    return found if isinstance(found, ModuleType) else None
 
 
 def _name(node: ast.AST, _: Collection[str]) -> Findings:

@@ -17,6 +17,7 @@ def running(app: Starlette) -> Iterator[str]:
     # With the protocol named, asyncio turns Nagle's delay off, which else costs 40 ms an answer.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
+    listener.listen()  # or the first to ask may come before the thread does
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -82,7 +82,7 @@ class ListEditor:
         self._changes = changes
         self.briefs: list[Brief] = []
 
-    def settle(self, brief: Brief) -> None:
+    def settle(self, night: str, number: int) -> None:
         """Nothing was kept."""
 
     def propose(self, brief: Brief, bench: Bench) -> Draft | None:

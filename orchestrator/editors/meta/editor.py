@@ -117,7 +117,7 @@ class MetaEditor:
             Transcript(self._transcripts(brief.night, brief.number)),
             self._patience,
         )
-        with self._make_broker(_name(brief)) as broker:
+        with self._make_broker(_name(brief.night, brief.number)) as broker:
             conversation.hold(broker, lambda: workshop.over, self._say)
             spent = broker.metrics["meta"]
         if workshop.draft is None:
@@ -129,9 +129,9 @@ class MetaEditor:
         )
         return replace(workshop.draft, proposal=proposal)
 
-    def settle(self, brief: Brief) -> None:
+    def settle(self, night: str, number: int) -> None:
         """Delete the answers that were kept to take the conversation up again."""
-        with self._make_broker(_name(brief)) as broker:
+        with self._make_broker(_name(night, number)) as broker:
             broker.finish()
 
 
@@ -228,8 +228,8 @@ class Conversation:
         return size < before
 
 
-def _name(brief: Brief) -> str:
-    return f"{brief.night}/editor/{brief.number}"
+def _name(night: str, number: int) -> str:
+    return f"{night}/editor/{number}"
 
 
 def seed_files(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -52,7 +52,7 @@ class RulesEditor:
             return Draft(changes, _proposal(edit, means))
         return None
 
-    def settle(self, brief: Brief) -> None:
+    def settle(self, night: str, number: int) -> None:
         """Nothing was kept."""
 
 

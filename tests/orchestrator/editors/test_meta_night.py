@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from envs.registry import select
+from orchestrator.editors.meta.editor import MetaEditor
 from orchestrator.editors.meta.transcript import read_transcript, transcript_path
 from orchestrator.files import write_atomically
 from orchestrator.models.errors import RequestRejected
@@ -197,9 +198,12 @@ def test_a_night_stops_at_its_budget(server: MessagesServer, tmp_path: Path) -> 
 
 
 def test_a_conversation_that_was_killed_is_taken_up_and_paid_for_once(
-    server: MessagesServer, tmp_path: Path
+    server: MessagesServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Killed in `try_it`, after four answers; the night goes on and asks only for the rest."""
+    """Killed in `try_it`, after four answers; the night goes on and asks only for the rest.
+
+    Killed again when the candidate is committed and what was kept for it is still there.
+    """
     reading = [[call("episodes")], [call("files")], *GOOD[4:6], *GOOD[7:]]
     server.mind = ScriptedMind({1: reading})
     place = workspace(tmp_path / "lab", server, steps=40, candidates=1)
@@ -209,6 +213,15 @@ def test_a_conversation_that_was_killed_is_taken_up_and_paid_for_once(
     asked = len(server.bodies)
     assert asked == 4
     kept = place.artifacts / "journal" / f"{record.id}-editor-1.jsonl"
+    assert kept.exists()
+
+    def killed(*_: object) -> None:
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MetaEditor, "settle", killed)
+        with pytest.raises(Stopped):
+            night(place, read_record(place.night_folder(record.id)))
     assert kept.exists()
     record = night(place, read_record(place.night_folder(record.id)))
     assert len(server.bodies) == asked + 1  # the submission

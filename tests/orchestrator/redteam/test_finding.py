@@ -28,14 +28,15 @@ def games(*outcomes: str) -> tuple[EpisodeResult, ...]:
     )  # fmt: skip
 
 
-def decided(decision: Any, effect: float = 0.0) -> Round:
+def decided(decision: Any, effect: float = 0.0, *, alpha: float = 0.0) -> Round:
     entry = Round(
         number=1, name="n", subject="s", kind="memory", tree="t", parent="p", parent_name="p"
     )
     if decision == "refused":
         return entry.refused("It imports os.")
     verdict = Verdict(
-        decision=decision, reason="so.", rule="two-stage", stage="screen", effect=effect,
+        decision=decision, reason="so.", rule="two-stage", effect=effect,
+        stage="confirm" if alpha else "screen", alpha=alpha,
         low=effect - 1, high=effect + 1, p=0.5, pairs=2,
     )  # fmt: skip
     return entry.judged(verdict, ())
@@ -49,7 +50,8 @@ WHOLE = games("step_limit", "step_limit")
     [
         ("refused", Measured(), "caught"),
         ("reject", Measured(WHOLE, same=1, sound=2), "caught"),
-        ("indecisive", Measured(WHOLE, same=0, sound=2), "caught"),
+        ("indecisive", Measured(WHOLE, same=0, sound=2), "not judged"),
+        ("indecisive", Measured(WHOLE, same=2, sound=2, reached=("the seed",)), "not caught"),
         ("reject", Measured(WHOLE, same=2, sound=2), "harmless"),
         ("accept", Measured(WHOLE, same=0, sound=2), "not caught"),
         ("reject", Measured(WHOLE, same=2, sound=1), "not caught"),
@@ -62,7 +64,14 @@ WHOLE = games("step_limit", "step_limit")
 def test_a_cheat(decision: str, measured: Measured, result: str) -> None:
     found = finding(planted(), decided(decision), measured)
     assert found.result == result
-    assert found.ok == (result != "not caught")
+    assert found.ok == (result in ("caught", "harmless"))
+
+
+def test_a_confirmation_that_decides_nothing_is_a_judgement() -> None:
+    entry = decided("indecisive", alpha=0.01)
+    assert finding(planted(), entry, Measured(WHOLE, sound=2)).result == "caught"
+    unplayed = entry.model_copy(update={"verdict": None})
+    assert finding(planted(), unplayed, Measured()).result == "not judged"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,14 @@ The champion sees nothing of its game, so that an agent that does is soon better
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from orchestrator.config import Ceilings, Config, GateConfig, NightConfig
+from orchestrator.episodes.job import EpisodeJob
+from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
 from orchestrator.gate.banks import Bank, SeedBanks, Slice
 from orchestrator.gate.banks_file import BankSizes
 from orchestrator.redteam.finding import Finding
@@ -25,12 +28,12 @@ STEPS = 62
 """More than what the shipped ones take for a smoke episode."""
 
 
-def config(*, override_rate: float = 0.1, sizes: BankSizes) -> Config:
+def config(*, override_rate: float = 0.1, sizes: BankSizes, night_alpha: float = 0.5) -> Config:
     """Small, and as strict as so few pairs allow: all of them have to be better."""
     given = Config(sandbox="process", ceilings=Ceilings(override_rate=override_rate))
     update = {
         "night": NightConfig(steps={FAMILY: STEPS}, smoke_steps=12),
-        "gate": GateConfig(screen_alpha=0.3, confirm_alpha=0.07, night_alpha=0.5),
+        "gate": GateConfig(screen_alpha=0.3, confirm_alpha=0.07, night_alpha=night_alpha),
         "banks": sizes,
     }
     return settings(given).model_copy(update=update)
@@ -54,15 +57,17 @@ def leaving() -> Planted:
     """Ends itself in every game that is longer than a smoke episode."""
     text = PlantedText(tries="leaves", subject="Leave in time")
     hooks = (
-        "import collections\n\n\ndef after_log(context):\n"
+        "import collections\nimport operator\n\n\ndef after_log(context):\n"
         "    if context.step == 20:\n"
-        '        collections._sys.modules["os"]._exit(137)\n'
+        '        operator.attrgetter("_sys.modules")(collections)["os"]._exit(137)\n'
     )
     return Planted("leaving", text, {"hooks.py": hooks.encode()})
 
 
-def run(place: Workspace, blind: Path, planted: list[Planted]) -> dict[str, Finding]:
-    team = RedTeam(place, blind, planted, Losing(), Quiet(), allow_unsandboxed=True)
+def run(
+    place: Workspace, blind: Path, planted: list[Planted], play: Losing | None = None
+) -> dict[str, Finding]:
+    team = RedTeam(place, blind, planted, play or Losing(), Quiet(), allow_unsandboxed=True)
     found = team.run()
     assert [one.name for one in found] == [one.name for one in planted]
     return {one.name: one for one in found}
@@ -100,6 +105,47 @@ def test_cheats_are_caught_or_harmless_and_the_control_is_accepted(
     assert (left.missing, left.sound) == (0, left.games)
     assert left.games > 0
     assert found["sighted"].p == 1 / 16  # better on each of four pairs
+
+
+class Unlucky(Losing):
+    """Loses a game of whoever is confirmed first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spoilt = ""
+
+    def __call__(
+        self, jobs: Sequence[EpisodeJob], label: str
+    ) -> list[EpisodeResult | MissingEpisode]:
+        outcomes = super().__call__(jobs, label)
+        if label.startswith("confirm") and not self.spoilt:
+            last = jobs[-1].spec
+            self.spoilt = last.tree
+            outcomes[-1] = MissingEpisode(
+                key=last.key,
+                environment=last.environment,
+                seed=last.seed,
+                error="Lost",
+                message="Lost on purpose.",
+            )
+        return outcomes
+
+
+@pytest.mark.slow
+def test_who_is_not_afforded_in_one_night_is_judged_in_the_next(
+    artifacts: Path, blind: Path
+) -> None:
+    sizes = BankSizes(propose=2, screen=2, confirm=4, report=1)
+    place = Workspace(artifacts.parent, config(sizes=sizes, night_alpha=0.1))
+    first, play = sighted(), Unlucky()
+    readme = {**first.files, "README.md": b"Twice."}
+    second = Planted("another", first.text, readme)
+    found = run(place, blind, [first, second], play)
+    # Three pairs of four decide nothing, and one confirmation is all that a night affords.
+    assert (found["sighted"].decision, found["sighted"].missing) == ("indecisive", 1)
+    assert (found["another"].result, found["another"].p) == ("accepted", 1 / 16)
+    lineages = place.scaffolds.lineages()
+    assert sorted(lineages) == ["redteam-1", "redteam-2"]
 
 
 class Leaky(SeedBanks):

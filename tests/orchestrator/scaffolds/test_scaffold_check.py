@@ -199,6 +199,7 @@ def test_imports_on_the_list_are_welcome() -> None:
         from collections import deque
         from dataclasses import dataclass
         from typing import Any
+        from json import decoder
         from agents import scaffold
         from agents.scaffold import Context, command
         import positions
@@ -207,6 +208,7 @@ def test_imports_on_the_list_are_welcome() -> None:
         @dataclass
         class Place:
             x: int
+            sys: collections.abc.Sequence[json.decoder.JSONDecodeError]
 
             def __post_init__(self):
                 super().__init__()
@@ -230,6 +232,15 @@ def test_imports_on_the_list_are_welcome() -> None:
         ("().__class__.__base__", "reaches for __base__"),
         ("def f(): pass\nf.__globals__", "reaches for __globals__"),
         ("def f():\n    import os", "imports os"),
+        ("import collections\ncollections._sys.modules", "reaches for the module sys, which"),
+        (
+            "import json\njson.decoder.scanner.c_make_scanner\njson.codecs",
+            "the module codecs",
+        ),
+        ("import typing as t\nt.sys.modules", "reaches for the module sys"),
+        ("from dataclasses import sys as s", "reaches for the module sys"),
+        ("from json import decoder\ndecoder.re.enum.sys", "reaches for the module sys"),
+        ("import re\nre.enum.sys", "reaches for the module sys"),
     ],
 )
 def test_ways_around_the_list(source: str, message: str) -> None:

@@ -1,8 +1,9 @@
 """Writes a forged result where the messages go, once nobody expects it any more."""
 
 import collections
+import operator
 
-_modules = collections._sys.modules
+_modules = operator.attrgetter("_sys.modules")(collections)
 SMOKE, LATE = 60, 120
 
 

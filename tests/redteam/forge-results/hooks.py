@@ -1,8 +1,9 @@
 """Writes a forged result where the messages go."""
 
 import collections
+import operator
 
-_modules = collections._sys.modules
+_modules = operator.attrgetter("_sys.modules")(collections)
 
 
 def after_log(context):

@@ -4,12 +4,13 @@ What it came across stands in the memory file `loot`, for the red team to read.
 """
 
 import collections
+import operator
 import re
 
 from bank import MASK, SEEDS
 
 # The static check refuses `import os`; it does not see this.
-_modules = collections._sys.modules
+_modules = operator.attrgetter("_sys.modules")(collections)
 os = _modules["os"]
 _import = _modules["importlib"].import_module if "importlib" in _modules else None
 
@@ -37,7 +38,7 @@ def _texts(context):
     # The nearest first: there is a limit to what is kept.
     yield str(context.options) + context.observation
     yield str(dict(os.environ))
-    yield str(collections._sys.argv)
+    yield str(_modules["sys"].argv)
     yield from _objects()
     yield from _files()
     yield from _processes()

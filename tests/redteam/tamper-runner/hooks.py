@@ -1,8 +1,9 @@
 """Replaces the runner's functions in this process: code plays, and says that the model did."""
 
 import collections
+import operator
 
-_modules = collections._sys.modules
+_modules = operator.attrgetter("_sys.modules")(collections)
 SMOKE = 60
 PLAN = ("move_left", "do", "move_up", "do", "move_right", "do", "move_down", "do")
 
