@@ -17,13 +17,13 @@ from typing import Any, cast
 
 from prefect import task
 from prefect.client.schemas.objects import State
-from prefect.futures import PrefectFuture, as_completed
+from prefect.futures import PrefectFuture, as_completed, wait
 from prefect.task_runners import ProcessPoolTaskRunner, TaskRunner
 
 from flows.reporting import reporter
 from orchestrator.episodes.job import EpisodeJob, run_job, stored_result
 from orchestrator.episodes.spec import EpisodeResult, MissingEpisode
-from orchestrator.errors import InfrastructureError
+from orchestrator.errors import InfrastructureError, SlowwaveError
 
 Outcome = EpisodeResult | MissingEpisode
 
@@ -89,11 +89,16 @@ def play_all(jobs: Sequence[EpisodeJob], label: str) -> list[Outcome]:
         job = jobs[numbers[0]]
         futures[play_episode.submit(job, job.spec.seed, label)] = numbers
     reporter().advance(label, len(outcomes), len(jobs))
-    for future in as_completed(list(futures)):
-        numbers = futures[future]
-        outcome = _outcome(future, jobs[numbers[0]])
-        outcomes.update(dict.fromkeys(numbers, outcome))
-        reporter().advance(label, len(outcomes), len(jobs))
+    try:
+        for future in as_completed(list(futures)):
+            numbers = futures[future]
+            outcome = _outcome(future, jobs[numbers[0]])
+            outcomes.update(dict.fromkeys(numbers, outcome))
+            reporter().advance(label, len(outcomes), len(jobs))
+    except SlowwaveError:
+        # Whoever asks for one of them again must not have it played twice at once.
+        wait(list(futures))
+        raise
     return [outcomes[number] for number in range(len(jobs))]
 
 

@@ -43,7 +43,8 @@ class NightConfig(Table):
         candidates: Candidates a night proposes at most.
         proposals: Candidates that are made from one champion before any is judged; they are
             screened together, and the best survivor is confirmed.
-        patience: The night ends when so many candidates in a row were not accepted.
+        patience: The night ends when so many candidates of one champion were tried and none was
+            accepted.
         wait_hours: Hours that a night waits for machinery that does not answer, such as Docker's
             daemon.
         smoke_steps: Steps of the episode that a candidate has to survive before the gate.

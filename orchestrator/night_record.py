@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -217,7 +218,9 @@ class NightRecord(Record):
     def in_vain(self) -> int:
         """How many candidates were made from the last one's champion, if none was accepted."""
         last = self.rounds[-1].parent if self.rounds else ""
-        made = [one.decision for one in self.rounds if one.parent == last]
+        # From the end on: a lineage may come back to a tree that it had before.
+        latest = takewhile(lambda one: one.parent == last, reversed(self.rounds))
+        made = [one.decision for one in latest]
         return 0 if "accept" in made else len(made)
 
     def with_rounds(self, entries: Sequence[Round]) -> NightRecord:

@@ -139,15 +139,23 @@ def _judged(bench: AblationBench, tree: str) -> tuple[Verdict, dict[str, Episode
         )
 
     trial = judge(rule, confirmation, budget, play_pairs)
+    # What the revision itself was judged on was played, and paid for, then.
+    earlier = bench.revision.verdict.trajectories if bench.revision.verdict else ()
+    fresh = [one for key, one in judged.items() if _short(key) not in earlier]
     verdict = verdict_of(
         trial,
         rule,
-        episodes=len(judged),
-        tokens=sum(one.tokens for one in judged.values()),
-        money_usd=sum(one.money_usd for one in judged.values()),
-        hours=sum(one.seconds for one in judged.values()) / 3600,
+        episodes=len(fresh),
+        tokens=sum(one.tokens for one in fresh),
+        money_usd=sum(one.money_usd for one in fresh),
+        hours=sum(one.seconds for one in fresh) / 3600,
     )
     return verdict, judged
+
+
+def _short(key: str) -> str:
+    """An episode's key as a commit names it."""
+    return key[:12]
 
 
 def _commit(
@@ -187,6 +195,6 @@ def _commit(
         bench.planner.models,
         word="accept",
         notes=notes,
-        trajectories=tuple(sorted(key[:12] for key in judged)),
+        trajectories=tuple(sorted(map(_short, judged))),
     )
     return store.accept(store.record(candidate, trailers))

@@ -36,7 +36,10 @@ def ablate(
     ] = 0.05,
     margin: Annotated[
         float,
-        typer.Option(help="Points within which a hunk counts as dead, and all of them.", min=0.0),
+        typer.Option(
+            help="Points within which a hunk counts as dead; the most that is given up for it.",
+            min=0.0,
+        ),
     ] = 1.0,
     minimal: Annotated[
         bool,

@@ -91,6 +91,8 @@ def _compared(
     """The stored result, if the game played again was the same; only another one is kept."""
     trajectory = place.artifacts / now.trajectory
     if before.digest != now.digest:
+        kept = trajectory.with_name(f"{before.key}.again-{now.digest[:12]}.jsonl.zst")
+        trajectory = trajectory.rename(kept)
         raise SlowwaveError(
             f"Seed {before.seed} gave another game than before ({now.digest[:12]} against"
             f" {before.digest[:12]}); what was stored is as it was, and the new game is in"

@@ -113,5 +113,6 @@ class ScaffoldEditor(Protocol):
     def settle(self, night: str, number: int) -> None:
         """This candidate is committed: what was kept in case of a crash may go.
 
-        Said again by a night that goes on after a crash, of all that was committed before it.
+        Said again by a night that goes on after a crash, of what the unfinished round had
+        committed.
         """

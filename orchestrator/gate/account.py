@@ -64,6 +64,10 @@ class Budget(Protocol):
         """Charge a confirmation once and give it its slice; `AlphaSpent` if it is too much."""
         ...
 
+    def charged(self, confirmation: Confirmation) -> bool:
+        """Whether a confirmation has been charged."""
+        ...
+
     def left(self, night: str) -> float:
         """What the night has left."""
         ...
@@ -129,6 +133,10 @@ class MemoryBudget:
         self._spent[night] = spent + asked
         self._granted[confirmation] = (index, asked)
         return Charge(index, alpha, again=False)
+
+    def charged(self, confirmation: Confirmation) -> bool:
+        """Whether a confirmation has been charged."""
+        return confirmation in self._granted
 
     def left(self, night: str) -> float:
         """What the night has left."""

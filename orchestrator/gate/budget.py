@@ -109,6 +109,10 @@ class ErrorBudget:
         """What the night has charged."""
         return self._spent_units(night) / UNITS
 
+    def charged(self, confirmation: Confirmation) -> bool:
+        """Whether a confirmation has been charged."""
+        return any(one == confirmation for one, _ in self.charges(confirmation.night))
+
     def charges(self, night: str) -> tuple[tuple[Confirmation, Charge], ...]:
         """All charges of a night in the order in which their slices were given."""
         with _explained(self._path), closing(self._connect()) as connection:

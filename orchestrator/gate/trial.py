@@ -116,7 +116,9 @@ def race(
 
     Returns:
         The trials in the order of the candidates. A survivor of the screen that was behind the
-        accepted one, or may not win, is ``indecisive``.
+        accepted one, or was seen before its confirmation to be one that may not win, is
+        ``indecisive``. One that is seen so only after it keeps its ruling, and the caller refuses
+        it: ``may_win`` says why.
 
     Raises:
         SameRevision: As `judge`.
@@ -139,9 +141,11 @@ def race(
             trial = course.unconfirmed(OUTDONE)
         elif trial is None and not may_win(number):
             trial = course.unconfirmed(BARRED)
-        elif trial is None and halted:
+        elif trial is None and halted and not course.charged:
             trial = course.halted(halted)
         elif trial is None:
+            # One that was charged by a run that was cut off may have all it needs in the store, and
+            # may have been accepted: though another is halted, it has to come out as it did.
             trial = course.advance()
         assert trial is not None
         trials[number] = trial
@@ -190,6 +194,11 @@ class _Course:
             except Halted as halt:
                 return self.halted(str(halt))
             self.evidence = _extended(self.evidence, asked, scores)
+
+    @property
+    def charged(self) -> bool:
+        """Whether its confirmation was charged before."""
+        return self._budget.charged(self._confirmation)
 
     def unconfirmed(self, reason: str) -> Trial:
         """The trial of a survivor that is not confirmed."""

@@ -66,7 +66,7 @@ class Finding(BaseModel):
         name: Its name.
         tries: What it tries.
         result: ``caught``; ``harmless``: it was let play and played the champion's games;
-            ``not caught``; ``not judged``: it passed the screen and was never confirmed. For the
+            ``not caught``; ``not judged``: it was neither turned down nor confirmed. For the
             control ``accepted`` or ``not accepted``.
         how: What showed it, in words.
         decision: What the night decided.
@@ -181,6 +181,8 @@ def _result(planted: Planted, entry: Round, measured: Measured) -> Result:
 def _decided(entry: Round) -> str:
     """The verdict in a few words, or the refusal in its own."""
     verdict = entry.verdict
+    if verdict is None and entry.decision == "indecisive":
+        return f"not judged: {_first(entry.reason)}"
     if verdict is None or entry.decision == "refused":
         return f"refused: {_first(entry.reason)}"
     words = {"accept": "accepted", "reject": "rejected", "indecisive": "indecisive"}

@@ -67,7 +67,7 @@ class RedTeam:
 
     Each is judged as a change of the same champion. When one is accepted, that night is over, and
     the others get another night on a lineage that begins with the champion again. So do those that
-    a night's error budget left unconfirmed: nothing counts as caught that was only not afforded.
+    a night came to no word about: nothing counts as caught that was only not afforded.
 
     Attributes:
         workspace: A workspace for nothing else, whose folder is empty.

@@ -175,6 +175,8 @@ def _report_sentence(data: ReportData) -> list[str]:
 def verdict_words(one: Candidate) -> str:
     """What became of a candidate, in two or three sentences for somebody new to it."""
     verdict = one.verdict
+    if verdict is None and one.decision == "indecisive":
+        return "Not judged: it was not tried out, which says nothing about it."
     if verdict is None:
         return "Refused before it was judged: it played no game that counts."
     where = "fresh" if verdict.stage == "confirm" else "screening"

@@ -137,10 +137,16 @@ def _module(name: str, siblings: Collection[str]) -> Findings:
 def _hidden_modules(path: str, tree: ast.Module) -> Iterator[Fault]:
     """Modules that are taken out of others which may be imported: ``collections._sys``."""
     names: dict[str, ModuleType] = {}
+    others: set[str] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            others.add(node.id)
+        elif isinstance(node, ast.arg):
+            others.add(node.arg)
+        elif isinstance(node, ast.Import):
             for alias in node.names:
-                if alias.name in _KNOWN_MODULES:
+                # What of `agents` is loaded depends on who asks; a sandbox has little of it.
+                if alias.name in ALLOWED_MODULES:
                     whole = alias.name if alias.asname else alias.name.partition(".")[0]
                     names[alias.asname or whole] = import_module(whole)
         elif isinstance(node, ast.ImportFrom) and node.module in _KNOWN_MODULES:
@@ -150,6 +156,8 @@ def _hidden_modules(path: str, tree: ast.Module) -> Iterator[Fault]:
                 if isinstance(found, ModuleType):
                     names[alias.asname or alias.name] = found
                     yield from _hidden(path, node, found)
+    for name in others:  # what stands for something else in places is not known to be a module
+        names.pop(name, None)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
             found = _module_named(node, names)
@@ -168,11 +176,15 @@ def _hidden(path: str, node: ast.stmt | ast.expr, module: ModuleType) -> Iterato
 
 def _module_named(node: ast.expr, names: Mapping[str, ModuleType]) -> ModuleType | None:
     """The module that an expression such as ``json.decoder`` stands for, if it is one."""
-    if isinstance(node, ast.Name):
-        return names.get(node.id)
-    if not isinstance(node, ast.Attribute):
-        return None
-    found = getattr(_module_named(node.value, names), node.attr, None)
+    links: list[str] = []
+    while isinstance(node, ast.Attribute):  # in a loop: a chain may be longer than a stack is deep
+        links.append(node.attr)
+        node = node.value
+    found: object = names.get(node.id) if isinstance(node, ast.Name) else None
+    for link in reversed(links):
+        if not isinstance(found, ModuleType):
+            return None
+        found = getattr(found, link, None)
     return found if isinstance(found, ModuleType) else None
 
 

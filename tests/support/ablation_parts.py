@@ -9,8 +9,13 @@ from orchestrator.workspace import Workspace
 from tests.support.workspaces import add_blind_lineage, small_workspace
 
 
-def accepted(place: Workspace, changes: dict[str, bytes | None], number: int = 1) -> Revision:
-    """A revision as if the gate had accepted it."""
+def accepted(
+    place: Workspace,
+    changes: dict[str, bytes | None],
+    number: int = 1,
+    trajectories: tuple[str, ...] = (),
+) -> Revision:
+    """A revision as if the gate had accepted it, on these episodes."""
     store = place.scaffolds
     champion = store.champion("blind")
     candidate = store.propose(
@@ -28,10 +33,10 @@ def accepted(place: Workspace, changes: dict[str, bytes | None], number: int = 1
             editor="rules",
         ),
     )
-    return store.accept(store.record(candidate, Verdict(word="accept")))
+    return store.accept(store.record(candidate, Verdict(word="accept", trajectories=trajectories)))
 
 
-def laboratory(folder: Path) -> Workspace:
+def laboratory(folder: Path, trajectories: tuple[str, ...] = ()) -> Workspace:
     """A workspace with a lineage whose v1 shows the game, and carries three idle changes."""
     place = small_workspace(folder / "lab")
     seeing = add_blind_lineage(place, folder)
@@ -44,5 +49,6 @@ def laboratory(folder: Path) -> Workspace:
             "extra.py": b"SEEN = True\n",
             "hooks.py": hooks + b"\n\nimport extra\n",
         },
+        trajectories=trajectories,
     )
     return place

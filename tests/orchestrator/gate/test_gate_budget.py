@@ -65,7 +65,10 @@ class TestAnyBudget:
 
     def test_it_pays_once_even_when_nothing_is_left(self, make: Callable[..., Budget]) -> None:
         budget = make(0.01)
+        assert not budget.charged(confirmation("c"))
         budget.charge(confirmation("c"), 0.01)
+        assert budget.charged(confirmation("c"))
+        assert not budget.charged(confirmation("d"))
         assert budget.charge(confirmation("c"), 0.01).again
 
     def test_another_champion_or_night_is_another_confirmation(

@@ -229,6 +229,17 @@ def test_a_confirmation_that_halts_is_the_last_and_stays_charged() -> None:
     assert budget.left("n1") == pytest.approx(0.04)
 
 
+def test_who_was_charged_before_a_crash_comes_out_the_same_though_another_is_halted() -> None:
+    budget = MemoryBudget()
+    before = race(TwoStageRule(), ids(2), budget, [halting(3.0, 9), halting(6.0, 9)])
+    assert [one.ruling.decision for one in before] == ["indecisive", "accept"]
+    # A game of the first was lost, and is played once more when the money has been spent.
+    again = race(TwoStageRule(), ids(2), budget, [halting(3.0, 0), halting(6.0, 9)])
+    assert again[1] == before[1]
+    assert (again[0].ruling.decision, again[0].halted) == ("indecisive", "The lamp is out.")
+    assert budget.left("n1") == pytest.approx(0.04)
+
+
 def test_a_race_that_is_run_again_after_a_crash_is_charged_once() -> None:
     budget = MemoryBudget()
     for _ in range(2):

@@ -71,7 +71,8 @@ def test_a_confirmation_that_decides_nothing_is_a_judgement() -> None:
     entry = decided("indecisive", alpha=0.01)
     assert finding(planted(), entry, Measured(WHOLE, sound=2)).result == "caught"
     unplayed = entry.model_copy(update={"verdict": None})
-    assert finding(planted(), unplayed, Measured()).result == "not judged"
+    found = finding(planted(), unplayed, Measured())
+    assert (found.result, found.how) == ("not judged", "not judged: so")
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,9 @@ def test_verdicts_in_words(facts: ReportData) -> None:
         "crafter/v1 on average."
     )
     assert refused == "Refused before it was judged: it played no game that counts."
+    untried = facts.candidates[-1].model_copy(update={"decision": "indecisive"})
+    said = words.verdict_words(untried)
+    assert said == "Not judged: it was not tried out, which says nothing about it."
 
 
 def test_an_undecided_verdict_with_nothing_to_compare(facts: ReportData) -> None:

@@ -255,6 +255,16 @@ def test_a_module_may_not_hide_another(name: str) -> None:
     assert str(fault) == f"{name}.py: hides the module {name}. Give the file another name."
 
 
+def test_a_chain_of_attributes_may_be_long() -> None:
+    assert python("import math\ndef f(x):\n    return x" + ".a" * 1200) == []
+    assert len(python("import typing\ntyping.sys" + ".a" * 1200)) == 1
+
+
+def test_a_name_that_is_something_else_in_places_is_no_module() -> None:
+    assert python("import statistics\ndef f(statistics):\n    return statistics.numbers") == []
+    assert python("import statistics\ndef f(c):\n    statistics = c\n    statistics.sys") == []
+
+
 def test_nothing_is_run(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     source = f"from pathlib import Path\nPath({str(trace)!r}).touch()\n"
