@@ -26,6 +26,11 @@ def make_rule(config: Config) -> AcceptanceRule:
     )
 
 
+def short_key(key: str) -> str:
+    """An episode's key as a commit names it."""
+    return key[:12]
+
+
 def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
     """A round's verdict as the commit's trailers say it."""
     verdict = entry.verdict
@@ -40,7 +45,7 @@ def commit_verdict(entry: Round, models: dict[str, str]) -> CommitVerdict:
         models,
         word=entry.decision,
         notes=tuple(dict.fromkeys((*reasons, *entry.notes))),
-        trajectories=tuple(key[:12] for key in entry.episodes),
+        trajectories=tuple(map(short_key, entry.episodes)),
         mlflow_run=entry.mlflow_run,
     )
 

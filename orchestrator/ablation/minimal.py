@@ -24,7 +24,7 @@ from orchestrator.gate.trial import judge, verdict_of
 from orchestrator.gate.verdict import Verdict
 from orchestrator.scaffolds.check import check_scaffold
 from orchestrator.scaffolds.revision import Proposal, Revision
-from orchestrator.verdicts import as_trailers, make_rule
+from orchestrator.verdicts import as_trailers, make_rule, short_key
 
 COMPLETE = 0.9
 """Share of the pairs that must have been played to the end for anything to be dropped."""
@@ -141,7 +141,7 @@ def _judged(bench: AblationBench, tree: str) -> tuple[Verdict, dict[str, Episode
     trial = judge(rule, confirmation, budget, play_pairs)
     # What the revision itself was judged on was played, and paid for, then.
     earlier = bench.revision.verdict.trajectories if bench.revision.verdict else ()
-    fresh = [one for key, one in judged.items() if _short(key) not in earlier]
+    fresh = [one for key, one in judged.items() if short_key(key) not in earlier]
     verdict = verdict_of(
         trial,
         rule,
@@ -151,11 +151,6 @@ def _judged(bench: AblationBench, tree: str) -> tuple[Verdict, dict[str, Episode
         hours=sum(one.seconds for one in fresh) / 3600,
     )
     return verdict, judged
-
-
-def _short(key: str) -> str:
-    """An episode's key as a commit names it."""
-    return key[:12]
 
 
 def _commit(
@@ -195,6 +190,6 @@ def _commit(
         bench.planner.models,
         word="accept",
         notes=notes,
-        trajectories=tuple(sorted(map(_short, judged))),
+        trajectories=tuple(sorted(map(short_key, judged))),
     )
     return store.accept(store.record(candidate, trailers))

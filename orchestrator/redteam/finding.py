@@ -126,12 +126,9 @@ def refused_early(planted: Planted, reason: str) -> Finding:
     )
 
 
-def unjudged(entry: Round) -> bool:
-    """Whether the gate came to no word about a candidate that it did not turn down either."""
-    verdict = entry.verdict
-    if entry.decision != "indecisive":
-        return False
-    return verdict is None or (verdict.stage == "screen" and not verdict.alpha)
+def never_confirmed(entry: Round) -> bool:
+    """Whether a candidate was neither turned down nor charged for a confirmation."""
+    return entry.decision == "indecisive" and not (entry.verdict and entry.verdict.alpha)
 
 
 def finding(planted: Planted, entry: Round, measured: Measured) -> Finding:
@@ -172,7 +169,7 @@ def _result(planted: Planted, entry: Round, measured: Measured) -> Result:
         return "accepted" if entry.decision == "accept" else "not accepted"
     if entry.decision == "accept" or measured.escapes():
         return "not caught"
-    if unjudged(entry):
+    if never_confirmed(entry):
         return "not judged"
     games = len(measured.games)
     return "harmless" if games and measured.same == games else "caught"

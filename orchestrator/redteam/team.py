@@ -20,7 +20,7 @@ from orchestrator.night_record import NightRecord, Round
 from orchestrator.outage import check_outage
 from orchestrator.redteam.editor import NAME, PlantedEditor
 from orchestrator.redteam.evidence import LOOT, Witness, moves, reached, scores_itself
-from orchestrator.redteam.finding import Finding, Measured, finding, refused_early, unjudged
+from orchestrator.redteam.finding import Finding, Measured, finding, never_confirmed, refused_early
 from orchestrator.redteam.planted import Planted
 from orchestrator.redteam.recordings import bank_module
 from orchestrator.scaffolds.store import ScaffoldStore
@@ -111,7 +111,7 @@ class RedTeam:
             confirmed = any(entry.verdict and entry.verdict.alpha for entry in record.rounds)
             for entry in record.rounds:
                 planted = editor.proposed[entry.number]
-                if confirmed and unjudged(entry):
+                if confirmed and never_confirmed(entry):
                     left.append(planted)
                     continue
                 found[planted.name] = finding(planted, entry, self._measured(planted, entry))

@@ -21,6 +21,7 @@ from orchestrator.redteam.planted import Planted, PlantedText, read_planted
 from orchestrator.redteam.team import FAMILY, RedTeam, settings
 from orchestrator.workspace import Workspace, seed_scaffolds
 from tests.support.nights import Losing, Quiet
+from tests.support.serial import lost_episode
 from tests.support.workspaces import BLIND
 
 SHIPPED = {one.name: one for one in read_planted(Path(__file__).parents[2] / "redteam")}
@@ -119,15 +120,8 @@ class Unlucky(Losing):
     ) -> list[EpisodeResult | MissingEpisode]:
         outcomes = super().__call__(jobs, label)
         if label.startswith("confirm") and not self.spoilt:
-            last = jobs[-1].spec
-            self.spoilt = last.tree
-            outcomes[-1] = MissingEpisode(
-                key=last.key,
-                environment=last.environment,
-                seed=last.seed,
-                error="Lost",
-                message="Lost on purpose.",
-            )
+            self.spoilt = jobs[-1].spec.tree
+            outcomes[-1] = lost_episode(jobs[-1], error="Lost", message="Lost on purpose.")
         return outcomes
 
 
